@@ -73,7 +73,7 @@ def isolation(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
         if upper.startswith("PI_") or upper.endswith(("_API_KEY", "_TOKEN", "_PROXY")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
-    if values := sys.modules.get("pi.ai.auth.values"):
+    if values := sys.modules.get("pi.ai.auth.config_values"):
         values._used.clear()  # a key of one test is an ordinary word in another
     monkeypatch.setenv("PI_NO_LOCAL", "1")  # nothing is fetched because a test has no key
 

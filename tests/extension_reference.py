@@ -6,15 +6,17 @@ import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
-from pi.coding.extension_host.artifacts import ExtensionArtifacts
-from pi.coding.extension_host.event_names import ALIASES, EVENTS
-from pi.coding.extension_host.extension_auth import ExtensionAuth
-from pi.coding.extension_host.extension_models import ExtensionModels
-from pi.coding.extension_host.model_registry import ExtensionModelRegistry
-from pi.coding.extension_host.registering import ScopedEvents
-from pi.coding.extension_host.resources import ExtensionResources
-from pi.coding.extension_host.services import ExtensionHttp, ExtensionSettings
-from pi.coding.extension_host.session_reader import SessionReader
+from pi.coding.extension_host.api.loaded_extension import ScopedEvents
+from pi.coding.extension_host.api.readers import ExtensionModelRegistry, SessionReader
+from pi.coding.extension_host.api.resources import ExtensionResources
+from pi.coding.extension_host.api.services import (
+    ExtensionAuth,
+    ExtensionHttp,
+    ExtensionModels,
+    ExtensionSettings,
+)
+from pi.coding.extension_host.api.storage import ExtensionArtifacts
+from pi.coding.extension_host.events.handlers import ALIASES, EVENTS
 from pi.extension import CommandContext, ExtensionAPI, ExtensionContext, ExtensionUI, Scope
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "extension-api.md"

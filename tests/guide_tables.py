@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from pi.coding.settings.table import SETTINGS, WITHOUT_EFFECT, WRITTEN_BY_PI, Setting
-from pi.modes.interactive.commands.built_in import BUILT_IN
+from pi.modes.interactive.commands.table import BUILT_IN
 from pi.tui.input.actions import ACTIONS, Action
 
 GUIDE = Path(__file__).parent.parent / "docs" / "guide"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import pi.extension
-from pi.coding.extension_host.event_names import EVENTS
+from pi.coding.extension_host.events.handlers import EVENTS
 from tests.extension_reference import PAGE, page
 
 MEMBERS = [

@@ -87,8 +87,8 @@ def test_importing_the_models_loads_no_provider_no_pictures_and_no_http() -> Non
 
 def test_functions_stay_functions_when_modules_of_their_names_are_loaded() -> None:
     loaded(
-        "import pi.agent.tool, pi.agent.stream_proxy\n"
+        "import pi.agent.tools.tool, pi.agent.proxy\n"
         "from pi.agent import stream_proxy, tool\n"
-        "from pi.agent.tool import ToolResult\n"
+        "from pi.agent.tools.tool import ToolResult\n"
         "assert callable(tool) and callable(stream_proxy), (tool, stream_proxy)"
     )

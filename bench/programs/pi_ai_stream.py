@@ -6,11 +6,11 @@ import time
 from pathlib import Path
 
 from pi.ai.auth.storage import AuthStorage
+from pi.ai.collection import Models
 from pi.ai.events import TextDelta
 from pi.ai.factory import create_models
 from pi.ai.messages import Context, UserMessage
 from pi.ai.models.model import Model
-from pi.ai.models_collection import Models
 from pi.ai.request import StreamOptions
 from pi.base.clock import SystemClock
 

@@ -23,7 +23,7 @@ from pi.ai.http.request import HttpRequest
 from pi.ai.json_text import json_text
 from pi.ai.messages import Json
 from pi.ai.models.catalog import DATA
-from pi.ai.models.relaxed_json import parse_relaxed
+from pi.ai.models.custom import parse_relaxed
 from scripts.catalog.overrides import catalog_entries, quirks_of
 from scripts.catalog.sources import SOURCES, Facts, Listing, Sources, from_facts
 

@@ -13,7 +13,8 @@ when something promised changes.
 
 from __future__ import annotations
 
-from pi.agent.open_answer import MessageToken
+from msgspec import UNSET, Meta, field
+
 from pi.agent.policy import (
     Boundary,
     Interrupt,
@@ -24,10 +25,12 @@ from pi.agent.policy import (
     StopRun,
     ToolRefused,
 )
-from pi.agent.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
-from pi.agent.tool_forms import make_tool, tool
+from pi.agent.response import MessageToken
+from pi.agent.tools.define import make_tool, tool
+from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.builder import MessageBuilder
+from pi.ai.collection import ModelProvider
 from pi.ai.errors import AuthenticationFailed, ProviderError
 from pi.ai.events import (
     Delta,
@@ -53,18 +56,46 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model, ThinkingLevel
-from pi.ai.models_collection import ModelProvider
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 from pi.ai.request import Call, StreamOptions
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.processes import Child, start_detached
-from pi.base.records import UNSET, Meta, Record, field, replace
+from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line, sanitise, sanitise_keeping_style
-from pi.coding.compaction.branches import Notes, TreeDecision
-from pi.coding.compaction.events import CompactDecision, CompactingAnswer, CompactionResult
-from pi.coding.compaction.strategies.strategy import Declined, Edits, HandOff, Strategy, Work
-from pi.coding.extension_host.answers import (
+from pi.coding.compaction.events import (
+    CompactDecision,
+    CompactingAnswer,
+    CompactionResult,
+    Notes,
+    TreeDecision,
+)
+from pi.coding.compaction.strategies import Declined, Edits, HandOff, Strategy, Work
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.api.context import CommandContext, ExtensionContext
+from pi.coding.extension_host.api.processes import ExecResult
+from pi.coding.extension_host.api.readers import Feed
+from pi.coding.extension_host.api.storage import OutputSink
+from pi.coding.extension_host.api.sub_sessions import SessionHandle
+from pi.coding.extension_host.contributions.credentials import (
+    AuthUnavailable,
+    LoginCallbacks,
+    OAuthConfig,
+)
+from pi.coding.extension_host.contributions.model_wraps import ModelRequest, ModelWrap
+from pi.coding.extension_host.contributions.providers import ProviderConfig
+from pi.coding.extension_host.contributions.references import (
+    Resource,
+    ResourceHandler,
+    ResourceRef,
+    ResourceWindow,
+)
+from pi.coding.extension_host.contributions.tools import ToolWrap
+from pi.coding.extension_host.contributions.views import ToolView
+from pi.coding.extension_host.control import SessionControl
+from pi.coding.extension_host.discovery.manifest import API_VERSION
+from pi.coding.extension_host.errors import ExtensionError, StaleSession
+from pi.coding.extension_host.events.answers import (
     BeforeAgentStartAnswer,
     Block,
     BoundaryAnswer,
@@ -76,31 +107,7 @@ from pi.coding.extension_host.answers import (
     ToolResultAnswer,
     UserBashAnswer,
 )
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.artifacts import OutputSink
-from pi.coding.extension_host.context import CommandContext, ExtensionContext
-from pi.coding.extension_host.control import SessionControl
-from pi.coding.extension_host.credentials import AuthUnavailable
-from pi.coding.extension_host.drawing import Drawable, Rows, Theme
-from pi.coding.extension_host.failures import ExtensionError, StaleSession
-from pi.coding.extension_host.feed import Feed
-from pi.coding.extension_host.feed_items import FeedItem
-from pi.coding.extension_host.input_modes import InputMode
-from pi.coding.extension_host.logins import LoginCallbacks, OAuthConfig
-from pi.coding.extension_host.manifest import API_VERSION
-from pi.coding.extension_host.model_wraps import ModelRequest, ModelWrap
-from pi.coding.extension_host.processes import ExecResult
-from pi.coding.extension_host.prompt_options import SystemPromptOptions
-from pi.coding.extension_host.providers import ProviderConfig
-from pi.coding.extension_host.references import (
-    Resource,
-    ResourceHandler,
-    ResourceRef,
-    ResourceWindow,
-)
-from pi.coding.extension_host.registration import Registration
-from pi.coding.extension_host.replicas import Remote, Replica
-from pi.coding.extension_host.run_events import (
+from pi.coding.extension_host.events.run import (
     AfterProviderResponseEvent,
     AgentBeforeSettleEvent,
     AgentEndEvent,
@@ -126,10 +133,9 @@ from pi.coding.extension_host.run_events import (
     TurnEndEvent,
     TurnStartEvent,
 )
-from pi.coding.extension_host.said_input import InputAnswer
-from pi.coding.extension_host.scope import Scope
-from pi.coding.extension_host.session_events import (
+from pi.coding.extension_host.events.session import (
     CacheWarmingDecisionEvent,
+    InputAnswer,
     ProjectTrustEvent,
     ResourcesDiscoverEvent,
     SessionBeforeCompactEvent,
@@ -149,28 +155,31 @@ from pi.coding.extension_host.session_events import (
     UiPromptStartEvent,
     UserBashEvent,
 )
-from pi.coding.extension_host.sub_sessions import SessionHandle, SubSession
-from pi.coding.extension_host.tools import ToolWrap
-from pi.coding.extension_host.ui import ExtensionUI, Option
-from pi.coding.extension_host.views import ToolView, ViewOptions
+from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.files.layers import FileChange, FileLayer, FileWrite, FileWritten
-from pi.coding.resources.frontmatter import BadResource
-from pi.coding.resources.kinds import ResourceItem, Where
-from pi.coding.resources.rules import Rule
+from pi.coding.port.drawing import Drawable, Rows, Theme
+from pi.coding.port.extensions import InputMode, ViewOptions
+from pi.coding.port.remote import FeedItem, Remote, Replica
+from pi.coding.port.results import SubSession
+from pi.coding.port.ui import ExtensionUI, Option
+from pi.coding.prompt import SystemPromptOptions
+from pi.coding.resources.kinds import ResourceItem, Rule, Where
+from pi.coding.resources.sources import BadResource
 from pi.coding.session.entries import (
     BranchSummary,
     Compaction,
     ContextEdit,
     Custom,
+    CustomMessage,
     CustomMessageEntry,
     Entry,
     MessageEntry,
+    SessionMessage,
     UsageEntry,
 )
-from pi.coding.session.messages import CustomMessage, SessionMessage
-from pi.coding.session.numbers import ContextUsage, SessionStats, TokenTotals, usage_of
-from pi.coding.shell.user_commands import BashResult
-from pi.coding.trust.trust import TrustAnswer
+from pi.coding.session.views import ContextUsage, SessionStats, TokenTotals, usage_of
+from pi.coding.shell.local import BashResult
+from pi.coding.trust import TrustAnswer
 
 __all__ = [
     "API_VERSION",

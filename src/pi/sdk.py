@@ -21,19 +21,18 @@ if TYPE_CHECKING:
         ToolExecutionStart,
     )
     from pi.agent.skills import Skill
-    from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
-    from pi.agent.tool_forms import make_tool, tool
+    from pi.agent.tools.define import make_tool, tool
+    from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
     from pi.ai.auth.storage import AuthStorage
+    from pi.ai.collection import Models
     from pi.ai.events import TextDelta
     from pi.ai.messages import AssistantMessage, Image
     from pi.ai.models.model import Model
-    from pi.ai.models_collection import Models
     from pi.base.errors import PiError
     from pi.coding.models.registry import ModelRegistry
     from pi.coding.resources.context_files import ContextFile
     from pi.coding.resources.prompts import PromptTemplate
-    from pi.coding.runtime.agent_session import AgentSession
-    from pi.coding.runtime.discovering import (
+    from pi.coding.runtime.discovery import (
         discover_auth_storage,
         discover_context_files,
         discover_models,
@@ -48,12 +47,18 @@ if TYPE_CHECKING:
         create_agent_session,
         run,
     )
-    from pi.coding.runtime.rpc_client import RpcClient, RpcEvent
-    from pi.coding.runtime.rpc_process import RpcRefused, RpcServerDied, RpcUnreadable
+    from pi.coding.runtime.rpc_client import (
+        RpcClient,
+        RpcEvent,
+        RpcRefused,
+        RpcServerDied,
+        RpcUnreadable,
+    )
+    from pi.coding.runtime.session.agent_session import AgentSession
+    from pi.coding.runtime.session.events import AgentSessionEvent
     from pi.coding.runtime.session_manager import SessionManager
     from pi.coding.runtime.session_places import session_catalog, session_shelf
-    from pi.coding.runtime.watching import AgentSessionEvent
-    from pi.coding.session.messages import CustomMessage
+    from pi.coding.session.entries import CustomMessage
     from pi.coding.settings.settings import Settings
 
 __all__ = [
@@ -115,19 +120,18 @@ _HOMES = {
         "ToolExecutionStart",
     ),
     "pi.agent.skills": ("Skill",),
-    "pi.agent.tool": ("AgentTool", "ToolContext", "ToolFailed", "ToolResult"),
-    "pi.agent.tool_forms": ("make_tool", "tool"),
+    "pi.agent.tools.define": ("make_tool", "tool"),
+    "pi.agent.tools.tool": ("AgentTool", "ToolContext", "ToolFailed", "ToolResult"),
     "pi.ai.auth.storage": ("AuthStorage",),
+    "pi.ai.collection": ("Models",),
     "pi.ai.events": ("TextDelta",),
     "pi.ai.messages": ("AssistantMessage", "Image"),
     "pi.ai.models.model": ("Model",),
-    "pi.ai.models_collection": ("Models",),
     "pi.base.errors": ("PiError",),
     "pi.coding.models.registry": ("ModelRegistry",),
     "pi.coding.resources.context_files": ("ContextFile",),
     "pi.coding.resources.prompts": ("PromptTemplate",),
-    "pi.coding.runtime.agent_session": ("AgentSession",),
-    "pi.coding.runtime.discovering": (
+    "pi.coding.runtime.discovery": (
         "discover_auth_storage",
         "discover_context_files",
         "discover_models",
@@ -142,12 +146,18 @@ _HOMES = {
         "create_agent_session",
         "run",
     ),
-    "pi.coding.runtime.rpc_client": ("RpcClient", "RpcEvent"),
-    "pi.coding.runtime.rpc_process": ("RpcRefused", "RpcServerDied", "RpcUnreadable"),
+    "pi.coding.runtime.rpc_client": (
+        "RpcClient",
+        "RpcEvent",
+        "RpcRefused",
+        "RpcServerDied",
+        "RpcUnreadable",
+    ),
+    "pi.coding.runtime.session.agent_session": ("AgentSession",),
+    "pi.coding.runtime.session.events": ("AgentSessionEvent",),
     "pi.coding.runtime.session_manager": ("SessionManager",),
     "pi.coding.runtime.session_places": ("session_catalog", "session_shelf"),
-    "pi.coding.runtime.watching": ("AgentSessionEvent",),
-    "pi.coding.session.messages": ("CustomMessage",),
+    "pi.coding.session.entries": ("CustomMessage",),
     "pi.coding.settings.settings": ("Settings",),
 }
 """Where the names live, beside whoever answers for them."""

@@ -9,11 +9,11 @@ from typing import Any
 from pi.agent.agent import Agent, StreamFn
 from pi.agent.events import AgentEvent, MessageEnd, MessageStart, MessageUpdate
 from pi.agent.policy import Policy
-from pi.agent.tool import AgentTool
+from pi.agent.tools.tool import AgentTool
 from pi.ai.messages import ToolResultMessage
 from pi.ai.providers.faux import FAUX_MODEL, Step
 from pi.testing import FakeClock
-from pi.testing.streams import ScriptedStream
+from pi.testing.fakes import ScriptedStream
 
 
 class Stage:

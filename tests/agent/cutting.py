@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pi.agent.policy import Interrupt, Partial, Policy
-from pi.agent.tool_forms import tool
+from pi.agent.tools.define import tool
 from pi.ai.events import Delta
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pi.agent.json_schema import find
+from pi.agent.tools.json_schema import find
 from pi.ai.messages import Json
 
 NAMES = st.sampled_from("abcde")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from pi.agent.tool import ToolContext, ToolFailed, ToolResult
-from pi.agent.tool_forms import make_tool
+from pi.agent.tools.define import make_tool
+from pi.agent.tools.tool import ToolContext, ToolFailed, ToolResult
 from pi.ai.messages import Json
 from pi.testing import Reply, call
 from tests.agent.agents import Stage, tasks_left

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from pi.agent.events import AgentEvent
 from pi.agent.policy import Boundary, Interrupt, Next, Partial, Policy, StopRun, ToolRefused
-from pi.agent.tool import AgentTool, ToolContext, ToolResult
-from pi.agent.tool_forms import make_tool
+from pi.agent.tools.define import make_tool
+from pi.agent.tools.tool import AgentTool, ToolContext, ToolResult
 from pi.ai.errors import ProviderUnavailable
 from pi.ai.events import Delta
 from pi.ai.messages import Json, Text, ToolCall

@@ -7,9 +7,9 @@ import pytest
 
 from pi.agent.events import ToolExecutionUpdate
 from pi.agent.policy import Policy
-from pi.agent.tool import ToolContext, ToolResult
 from pi.agent.tool_calls import CLEAN_UP_SECONDS
-from pi.agent.tool_forms import tool
+from pi.agent.tools.define import tool
+from pi.agent.tools.tool import ToolContext, ToolResult
 from pi.ai.messages import ToolCall
 from pi.base.records import replace
 from pi.testing import Reply, call, says

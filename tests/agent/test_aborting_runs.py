@@ -8,9 +8,9 @@ import pytest
 
 from pi.agent.events import AgentEnd, AgentEvent, ToolExecutionEnd
 from pi.agent.policy import Boundary, Next, Policy
-from pi.ai.handoff import prepare, same_id
 from pi.ai.messages import AssistantMessage, Image, Text, UserMessage
 from pi.ai.providers.faux import FAUX_MODEL
+from pi.ai.wire_support.handoff import prepare, same_id
 from pi.testing import Reply, call, says
 from tests.agent.agents import Stage, tasks_left
 from tests.agent.event_grammar import EventGrammar

@@ -11,7 +11,7 @@ from pi.agent.conversation import AgentMessage, MemoryConversation
 from pi.agent.errors import CannotContinue
 from pi.agent.events import AgentEvent, EntryAppended, MessageUpdate, QueueUpdate
 from pi.agent.policy import Next, Policy, Request
-from pi.agent.tool_forms import tool
+from pi.agent.tools.define import tool
 from pi.ai.events import TextDelta
 from pi.ai.messages import (
     AssistantMessage,
@@ -27,7 +27,7 @@ from pi.ai.request import StreamOptions
 from pi.base.clock import SystemClock
 from pi.base.records import Record
 from pi.testing import calls, says
-from pi.testing.streams import ScriptedStream
+from pi.testing.fakes import ScriptedStream
 from tests.agent.agents import Stage
 
 PICTURE = Image(data="aGk=", mime_type="image/png")

@@ -9,7 +9,7 @@ import pytest
 from pi.agent.agent import AgentState
 from pi.agent.conversation import MemoryConversation
 from pi.agent.errors import AgentBusy
-from pi.agent.tool_forms import tool
+from pi.agent.tools.define import tool
 from pi.ai.errors import ProviderError
 from pi.ai.messages import UserMessage
 from pi.ai.providers.faux import FAUX_MODEL

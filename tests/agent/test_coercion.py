@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from pi.agent.coercion import Coercion
-from pi.agent.json_schema import FlatSchemas
+from pi.agent.tools.coercion import Coercion
+from pi.agent.tools.json_schema import FlatSchemas
 from pi.ai.messages import Json
 
 OBJECT: Json = {"type": "object", "properties": {"n": {"type": "integer"}}}

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from pi.agent.compacting import compacted
-from pi.agent.compaction.settings import CompactionSettings
-from pi.agent.compaction.summarising import SummaryRequest
+from pi.agent.compaction.budget import CompactionSettings
+from pi.agent.compaction.errors import CompactionFailed
+from pi.agent.compaction.summarise import SummaryRequest
 from pi.agent.conversation import AgentMessage, plain_messages
-from pi.agent.error_codes import CompactionFailed
-from pi.agent.store import Entry, MemoryStore, ModelChange, visible_messages
+from pi.agent.harness.compact import compacted
+from pi.agent.harness.store import Entry, MemoryStore, ModelChange, visible_messages
 from pi.ai.messages import AssistantMessage, Message, Text, Usage, UserMessage
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.base.records import Record

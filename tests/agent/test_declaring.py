@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.agent.declaring import changes, whole
+from pi.agent.model_requests import changes, whole
 from pi.ai.messages import SystemMessage, Tool
 from pi.ai.transcript import final_tools, render
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.agent.docstrings import read_docstring
+from pi.agent.tools.signatures import read_docstring
 
 GOOGLE = """Search
 the web.

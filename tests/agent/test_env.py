@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.agent.env import ExecutionEnv
-from pi.agent.tool_forms import tool
+from pi.agent.tools.define import tool
 from pi.coding.tools.local_env import LocalEnv
 from pi.testing import calls, says
 from tests.agent.agents import Stage

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from pi.agent.event_queue import EventQueue
 from pi.agent.events import AgentEvent, AgentStart, TurnStart
+from pi.agent.tool_calls import EventQueue
 from tests.agent.agents import short, tasks_left
 
 

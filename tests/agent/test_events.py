@@ -22,7 +22,7 @@ from pi.agent.events import (
     TurnEnd,
     TurnStart,
 )
-from pi.agent.tool import ToolResult
+from pi.agent.tools.tool import ToolResult
 from pi.ai.events import TextDelta
 from pi.ai.messages import AssistantMessage, Text, ToolResultMessage, Usage, UserMessage
 

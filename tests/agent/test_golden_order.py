@@ -10,17 +10,17 @@ import msgspec
 import pytest
 
 from pi.agent.agent import Agent
-from pi.agent.declaring import changes
 from pi.agent.events import AgentEvent, MessageUpdate, ToolExecutionUpdate
+from pi.agent.model_requests import changes
 from pi.agent.policy import Policy, ToolRefused
-from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
-from pi.agent.tool_forms import make_tool, tool
+from pi.agent.tools.define import make_tool, tool
+from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.errors import ContextOverflow, ProviderUnavailable
 from pi.ai.messages import Json, ToolCall, UserMessage
 from pi.ai.providers.faux import FAUX_MODEL, Step
 from pi.base.records import Record, replace
 from pi.testing import FakeClock, Reply, call, calls, says
-from pi.testing.streams import ScriptedStream
+from pi.testing.fakes import ScriptedStream
 from tests.agent.golden.orders import RECORDED, order
 from tests.agent.golden.policies import FORGET, Compaction, Drafting, Log, Retry
 

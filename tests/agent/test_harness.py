@@ -5,22 +5,22 @@ from typing import Any
 
 import pytest
 
-from pi.agent.compaction.settings import CompactionSettings
-from pi.agent.error_codes import CompactionFailed, SessionFailed
+from pi.agent.compaction.budget import CompactionSettings
+from pi.agent.compaction.errors import CompactionFailed
+from pi.agent.env import SessionFailed
 from pi.agent.errors import AgentBusy, WouldDeadlock
 from pi.agent.events import AgentEvent, MessageStart, QueueUpdate, TurnEnd
-from pi.agent.harness import AgentHarness
-from pi.agent.policy import Boundary, Next, Policy
-from pi.agent.skills import Skill
-from pi.agent.store import (
+from pi.agent.harness.harness import AgentHarness, SystemPrompt
+from pi.agent.harness.store import (
     Compaction,
     ConversationStore,
     MemoryStore,
     ModelChange,
     ThinkingLevelChange,
 )
-from pi.agent.system_prompt import SystemPrompt
-from pi.agent.tool_forms import tool
+from pi.agent.policy import Boundary, Next, Policy
+from pi.agent.skills import Skill
+from pi.agent.tools.define import tool
 from pi.ai.messages import Image, Json, SystemMessage, Text, UserMessage
 from pi.ai.models.model import Model
 from pi.ai.providers.faux import FAUX_MODEL, Step
@@ -28,7 +28,7 @@ from pi.ai.request import Call, StreamOptions
 from pi.ai.transcript import render
 from pi.base.records import replace
 from pi.testing import FakeClock, Reply, calls, says
-from pi.testing.streams import ScriptedStream
+from pi.testing.fakes import ScriptedStream
 
 OTHER = replace(FAUX_MODEL, id="other")
 FAUX = ModelChange(provider="faux", model_id="faux")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.agent.events import QueueUpdate
-from pi.agent.inbox import Inbox, user_message, words
+from pi.agent.queues import Inbox, user_message, words
 from pi.ai.messages import Image, Text, UserMessage
 from pi.base.records import Record
 

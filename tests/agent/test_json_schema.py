@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pi.agent.json_schema import BadSchema, FlatSchemas, find, inlined, rebuilt, types_of
-from pi.agent.validation import validator
+from pi.agent.tools.define import validator
+from pi.agent.tools.json_schema import BadSchema, FlatSchemas, find, inlined, rebuilt, types_of
 from pi.ai.messages import Json
 from tests.agent.schemas import documents, values_of
 

@@ -9,11 +9,11 @@ from pi.agent.events import (
     AgentEnd,
     AgentEvent,
     AgentStart,
+    Listeners,
     MessageUpdate,
     QueueUpdate,
     TurnStart,
 )
-from pi.agent.listeners import Listeners
 from pi.ai.events import TextDelta
 from pi.ai.messages import Usage
 from tests.agent.agents import short

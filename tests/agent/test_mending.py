@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 
-from pi.agent.mending import choose, fits, mend, names_a_path, same
-from pi.base.records import UNSET
+from pi.agent.tools.argument_values import choose, fits, mend, names_a_path, same
 from tests.agent.schemas import json_values
 
 

@@ -4,8 +4,8 @@ import asyncio
 from typing import Any
 
 from pi.agent.events import MessageEnd, MessageStart, MessageUpdate
-from pi.agent.open_answer import MessageToken, OpenAnswer
 from pi.agent.policy import Interrupt
+from pi.agent.response import MessageToken, OpenAnswer
 from pi.ai.builder import MessageBuilder
 from pi.ai.messages import AssistantMessage, Context, Interruption, UserMessage
 from pi.ai.models.model import Model
@@ -13,7 +13,7 @@ from pi.ai.providers.faux import Step
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream, Flush
 from pi.testing import says
-from pi.testing.streams import ScriptedStream
+from pi.testing.fakes import ScriptedStream
 from tests.agent.agents import Stage
 
 

@@ -9,7 +9,7 @@ from pi.agent.policy import (
     StopRun,
     ToolRefused,
 )
-from pi.agent.tool import ToolResult
+from pi.agent.tools.tool import ToolResult
 from pi.ai.events import TextDelta
 from pi.ai.messages import AssistantMessage, ToolCall
 from pi.ai.providers.faux import FAUX_MODEL

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from pi.agent.harness.hooks import PolicyOrder
 from pi.agent.policy import Policy
-from pi.agent.policy_order import PolicyOrder
 from tests.agent.agents import Stage
 
 

@@ -5,8 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 from hypothesis import given
+from msgspec import field
 
-from pi.agent.problems import (
+from pi.agent.tools.argument_values import (
     Problem,
     decoding_problems,
     kind_of,
@@ -14,7 +15,7 @@ from pi.agent.problems import (
     misfit,
     report,
 )
-from pi.base.records import Record, field
+from pi.base.records import Record
 from tests.agent.schemas import json_values
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pi.agent.events import AgentEvent, MessageUpdate
-from pi.agent.tool_forms import tool
+from pi.agent.tools.define import tool
 from pi.ai.errors import ProviderError
 from pi.testing import calls, says
 from tests.agent.agents import Stage

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from pi.agent.provider_hooks import ProviderHooks
+from pi.agent.harness.hooks import ProviderHooks
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
 from pi.ai.providers.faux import FAUX_MODEL

@@ -9,7 +9,7 @@ import pytest
 from pi.agent.agent import Agent
 from pi.agent.errors import WouldDeadlock
 from pi.agent.policy import Boundary, Next, Policy, Request
-from pi.agent.tool_forms import tool
+from pi.agent.tools.define import tool
 from pi.testing import calls, says
 from tests.agent.agents import Stage
 

@@ -6,16 +6,16 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from pi.agent.conversation import MemoryConversation
-from pi.agent.deciding import DECIDING_SECONDS
 from pi.agent.errors import PromptRefused
 from pi.agent.events import AgentEnd
 from pi.agent.policy import Boundary, Draft, Next, Policy, Request, StopRun
-from pi.agent.tool import ToolResult
-from pi.agent.tool_forms import tool
+from pi.agent.run_context import DECIDING_SECONDS
+from pi.agent.tools.define import tool
+from pi.agent.tools.tool import ToolResult
 from pi.ai.errors import RateLimited
-from pi.ai.handoff import prepare, same_id
 from pi.ai.messages import Json, UserMessage
 from pi.ai.providers.faux import FAUX_MODEL
+from pi.ai.wire_support.handoff import prepare, same_id
 from pi.base.records import replace
 from pi.testing import calls, says
 from tests.agent.agents import Stage, tasks_left

@@ -6,11 +6,12 @@ from functools import partial
 from typing import Annotated, Any, Literal, TypedDict
 
 import pytest
+from msgspec import UNSET, Meta, UnsetType
 
-from pi.agent.json_schema import BadSchema
-from pi.agent.schema import decoder_of, schema_of, schema_of_function
-from pi.agent.tool import ToolContext
-from pi.base.records import UNSET, Meta, Record, UnsetType
+from pi.agent.tools.json_schema import BadSchema
+from pi.agent.tools.signatures import decoder_of, schema_of, schema_of_function
+from pi.agent.tools.tool import ToolContext
+from pi.base.records import Record
 
 
 class Color(enum.Enum):

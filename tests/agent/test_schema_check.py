@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from pi.agent.json_schema import BadSchema
-from pi.agent.schema_check import object_schema
+from pi.agent.tools.json_schema import BadSchema, object_schema
 from pi.ai.messages import Json
 from tests.agent.schemas import documents, json_values
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.agent.error_codes import SessionFailed
-from pi.agent.store import (
+from pi.agent.env import SessionFailed
+from pi.agent.harness.store import (
     SUMMARY,
     Compaction,
     Entry,

@@ -10,10 +10,9 @@ import pytest
 
 from pi.agent.agent import Agent
 from pi.agent.events import AgentEvent, MessageUpdate
-from pi.agent.stream_proxy import StreamProxy, stream_proxy
-from pi.agent.tool_forms import tool
+from pi.agent.proxy import StreamProxy, stream_proxy
+from pi.agent.tools.define import tool
 from pi.ai.errors import ProviderUnavailable, RateLimited
-from pi.ai.exchange import Services
 from pi.ai.factory import Network, make_services
 from pi.ai.messages import AssistantMessage, Context, Text, ToolResultMessage, UserMessage
 from pi.ai.models.model import Model
@@ -26,9 +25,10 @@ from pi.ai.wire.pi_messages.server import (
     read_proxy_request,
     serve_proxy,
 )
+from pi.ai.wire_support.exchange import Services
 from pi.base.clock import SystemClock
 from pi.testing import call, says, thinks
-from pi.testing.streams import ScriptedStream
+from pi.testing.fakes import ScriptedStream
 from tests.ai.http.raw_server import Peer, raw_server
 
 CLAUDE = Model(id="claude", name="Claude", api="anthropic-messages", provider="anthropic")
@@ -197,7 +197,7 @@ import importlib, pkgutil, sys
 import pi.agent
 for module in pkgutil.walk_packages(pi.agent.__path__, "pi.agent."):
     importlib.import_module(module.name)
-from pi.agent.stream_proxy import stream_proxy
+from pi.agent.proxy import stream_proxy
 stream_proxy("http://127.0.0.1:1")
 print([name for name in sys.modules if name.startswith(("pi.ai.http", "httptools", "pi.coding"))])
 """

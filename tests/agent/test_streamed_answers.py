@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
 from pi.agent.events import MessageEnd, MessageStart, MessageUpdate
 from pi.agent.policy import Interrupt, Next, Partial, Policy, Request, StopRun
@@ -18,7 +19,7 @@ from pi.ai.messages import AssistantMessage, Context, Interruption, Text, Thinki
 from pi.ai.models.model import Model
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream, Flush
-from pi.base.records import UNSET, replace
+from pi.base.records import replace
 from pi.testing import call, calls, says, thinks
 from tests.agent.agents import Stage
 from tests.agent.cutting import Cuts, peek

@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
+from pi.agent.harness.harness import Instructing, SystemPrompt
 from pi.agent.policy import Boundary
-from pi.agent.system_prompt import Instructing, SystemPrompt
 from tests.agent.agents import Stage
 
 

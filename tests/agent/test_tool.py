@@ -3,11 +3,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from pi.agent.errors import BadToolName
-from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.messages import Text, Tool
-from pi.base.records import UNSET
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
 

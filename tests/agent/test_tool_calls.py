@@ -4,14 +4,15 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from pi.agent.events import ToolExecutionEnd, ToolExecutionUpdate
 from pi.agent.policy import Policy, ToolRefused
-from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
-from pi.agent.tool_forms import MOST_TEXT, make_tool, tool
+from pi.agent.tools.define import MOST_TEXT, make_tool, tool
+from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.builder import INVALID_ARGUMENTS
 from pi.ai.messages import AssistantMessage, Json, Text, ToolCall, ToolResultMessage
-from pi.base.records import UNSET, replace
+from pi.base.records import replace
 from pi.testing import Reply, call, calls, says
 from tests.agent.agents import Stage, tasks_left
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pi.agent.json_schema import BadSchema
-from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
-from pi.agent.tool_forms import MOST_TEXT, as_result, make_tool, tool
+from pi.agent.tools.define import MOST_TEXT, as_result, make_tool, tool
+from pi.agent.tools.json_schema import BadSchema
+from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.messages import Image, Text
 from pi.base.records import Record
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from pi.agent.policy import Next, Policy, StopRun, ToolRefused
-from pi.agent.tool import ToolFailed, ToolResult
-from pi.agent.tool_forms import tool
+from pi.agent.tools.define import tool
+from pi.agent.tools.tool import ToolFailed, ToolResult
 from pi.ai.messages import Text, ToolCall
 from pi.base.records import replace
 from pi.testing import Reply, call, says

@@ -6,13 +6,14 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import field
 
-from pi.agent.json_schema import BadSchema
-from pi.agent.schema import decoder_of, schema_of
-from pi.agent.tool import ToolFailed, Validate
-from pi.agent.validation import validator
+from pi.agent.tools.define import validator
+from pi.agent.tools.json_schema import BadSchema
+from pi.agent.tools.signatures import decoder_of, schema_of
+from pi.agent.tools.tool import ToolFailed, Validate
 from pi.ai.messages import Json
-from pi.base.records import Record, field
+from pi.base.records import Record
 from tests.agent.schemas import documents, json_values, values_of
 
 READ: Json = {

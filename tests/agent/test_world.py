@@ -2,17 +2,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from pi.agent.abort import Abort
 from pi.agent.conversation import MemoryConversation, as_it_is
 from pi.agent.events import AgentEvent, EntryAppended
-from pi.agent.inbox import Inbox
-from pi.agent.open_answer import OpenAnswer
 from pi.agent.policy import Draft, Request
-from pi.agent.waiting import Abort
-from pi.agent.world import World
+from pi.agent.queues import Inbox
+from pi.agent.response import OpenAnswer
+from pi.agent.run_context import World
 from pi.ai.messages import Json
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.testing import FakeClock
-from pi.testing.streams import ScriptedStream
+from pi.testing.fakes import ScriptedStream
 
 
 class Publishing(MemoryConversation):

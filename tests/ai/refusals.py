@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from pi.ai.errors import ProviderError, RateLimited
-from pi.ai.failures import from_status
-from pi.ai.http.headers import Headers
+from pi.ai.failures.classify import from_status
+from pi.ai.http.request import Headers
 from pi.ai.messages import Json
-from pi.testing.clock import FakeClock
+from pi.testing.fakes import FakeClock
 
 
 def refused(status: int, body: Json | str | bytes = b"", **headers: str) -> ProviderError:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from pi.ai.builder import INVALID_ARGUMENTS, KEPT_OF_TOO_LARGE, MOST_PARTS, MessageBuilder
 from pi.ai.errors import AnswerTooLarge, ProviderUnavailable
@@ -22,7 +23,6 @@ from pi.ai.events import (
 )
 from pi.ai.messages import AssistantMessage, Cost, Text, Thinking, ToolCall, Usage
 from pi.ai.models.model import Model, ModelCost
-from pi.base.records import UNSET
 
 MODEL = Model(id="m", name="M", api="a", provider="p", cost=ModelCost(input=1, output=2))
 

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import UNSET
 
-from pi.ai.diagnostics import (
+from pi.ai.errors import BadRequest
+from pi.ai.messages import AssistantMessage, Message, StopReason, Text, Thinking, ToolCall
+from pi.ai.messages import UserMessage as User
+from pi.ai.models.model import Model
+from pi.ai.wire_support.repairs import (
     NO_REPAIRS,
     STRICT_REJECTED,
     THINKING_REJECTED,
@@ -14,11 +19,7 @@ from pi.ai.diagnostics import (
     without_refused_thoughts,
     without_thoughts,
 )
-from pi.ai.errors import BadRequest
-from pi.ai.messages import AssistantMessage, Message, StopReason, Text, Thinking, ToolCall
-from pi.ai.messages import UserMessage as User
-from pi.ai.models.model import Model
-from pi.base.records import UNSET, replace
+from pi.base.records import replace
 
 MODEL = Model(id="m", name="M", api="a", provider="p")
 OTHER = replace(MODEL, id="other")

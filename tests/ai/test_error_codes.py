@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.error_codes import (
+from pi.ai.errors import (
+    AuthenticationFailed,
+    ContextOverflow,
+    ProviderError,
+    ProviderUnavailable,
+    QuotaExhausted,
+    RateLimited,
+)
+from pi.ai.failures.codes import (
     codes,
     is_daily_quota,
     is_problem,
@@ -12,14 +20,6 @@ from pi.ai.error_codes import (
     status_in,
     texts,
     unwrapped,
-)
-from pi.ai.errors import (
-    AuthenticationFailed,
-    ContextOverflow,
-    ProviderError,
-    ProviderUnavailable,
-    QuotaExhausted,
-    RateLimited,
 )
 from pi.ai.messages import Json
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.estimate import conversation_tokens, largest_answer, message_tokens
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -16,6 +15,7 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model
+from pi.ai.token_estimate import conversation_tokens, largest_answer, message_tokens
 from pi.base.records import replace
 
 MODEL = Model(id="m", name="M", api="a", provider="p", context_window=10_000, max_tokens=8_000)

@@ -5,10 +5,15 @@ from collections.abc import Mapping
 
 import pytest
 
-from pi.ai import exchange
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import AnswerTooLarge, BadAnswer, ProviderError, ProviderUnavailable
-from pi.ai.exchange import (
+from pi.ai.http.client import HttpClient
+from pi.ai.http.errors import Timeouts
+from pi.ai.messages import Json
+from pi.ai.models.model import Model
+from pi.ai.request import Access, Call, StreamOptions
+from pi.ai.wire_support import exchange
+from pi.ai.wire_support.exchange import (
     LONGEST_SILENCE,
     Patience,
     Services,
@@ -17,11 +22,6 @@ from pi.ai.exchange import (
     send,
     timeouts,
 )
-from pi.ai.http.client import HttpClient
-from pi.ai.http.timeouts import Timeouts
-from pi.ai.messages import Json
-from pi.ai.models.model import Model
-from pi.ai.request import Access, Call, StreamOptions
 from pi.base.records import replace
 from pi.testing import FakeClock
 from tests.ai.loopback import Site, site

@@ -9,12 +9,12 @@ import pytest
 
 from bench.mock_process import mock_server
 from pi.ai.auth.storage import AuthStorage
+from pi.ai.collection import Models
 from pi.ai.factory import Network, create_images_models, create_models, make_services
 from pi.ai.http.request import HttpRequest
-from pi.ai.images.picture import ImageRequest
+from pi.ai.images.formats import ImageRequest
 from pi.ai.messages import Context, UserMessage
 from pi.ai.models.custom import read_custom_models
-from pi.ai.models_collection import Models
 from pi.ai.providers.rows import BUILT_IN
 from pi.base.records import replace
 from pi.testing import FakeClock

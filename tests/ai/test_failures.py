@@ -12,7 +12,7 @@ from pi.ai.errors import (
     QuotaExhausted,
     RateLimited,
 )
-from pi.ai.failures import MOST_SHOWN
+from pi.ai.failures.classify import MOST_SHOWN
 from pi.ai.messages import Json
 from tests.ai.refusals import anthropic, google, openai, refused, wait
 

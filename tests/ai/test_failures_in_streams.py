@@ -19,7 +19,7 @@ from pi.ai.errors import (
     QuotaExhausted,
     RateLimited,
 )
-from pi.ai.failures import from_body, from_error_object, from_http
+from pi.ai.failures.classify import from_body, from_error_object, from_http
 from pi.ai.http.errors import (
     BadResponse,
     BodyTruncated,
@@ -32,7 +32,7 @@ from pi.ai.http.errors import (
     TlsFailed,
 )
 from pi.ai.messages import Json
-from pi.testing.clock import FakeClock
+from pi.testing.fakes import FakeClock
 from tests.ai.refusals import anthropic, openai, refused, wait
 
 

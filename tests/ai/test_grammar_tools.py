@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.grammar_tools import grammar_of, text_arguments
 from pi.ai.messages import Json, Tool
+from pi.ai.wire_support.tool_schemas import grammar_of, text_arguments
 from pi.base.records import replace
 
 PATCH = Tool(

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.handoff import NO_IMAGES, NO_RESULT, plain_id, prepare, same_id, unique_id
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -18,6 +17,7 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model
+from pi.ai.wire_support.handoff import NO_IMAGES, NO_RESULT, plain_id, prepare, same_id, unique_id
 from pi.base.records import replace
 
 MODEL = Model(id="m", name="M", api="a", provider="p", input=("text", "image"))

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.later_instructions import told
 from pi.ai.messages import SystemMessage
+from pi.ai.transcript import told
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.messages import Json
-from pi.ai.metadata import user_id
 from pi.ai.models.model import Model
-from pi.ai.request import Call, StreamOptions
+from pi.ai.request import Call, StreamOptions, user_id
 
 MODEL = Model(id="m", name="M", api="a", provider="p")
 

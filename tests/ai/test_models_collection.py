@@ -1,15 +1,15 @@
 from __future__ import annotations
 
-from pi.ai.auth.resolved import MissingCredentials
+from pi.ai.auth.resolve import MissingCredentials
+from pi.ai.collection import Models
 from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
-from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import AssistantMessage, Context, Text, Usage, UserMessage
 from pi.ai.models.model import Model
-from pi.ai.models_collection import Models
+from pi.ai.provider import Provider
 from pi.ai.providers.faux import FAUX, FAUX_MODEL, FauxProvider, says
-from pi.ai.providers.provider import Provider
 from pi.ai.request import Access, StreamOptions
+from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
 from pi.testing import FakeClock
 

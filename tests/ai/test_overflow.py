@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi.ai.failures.overflow import is_overflow, is_silent_overflow
 from pi.ai.messages import AssistantMessage, StopReason, Usage
 from pi.ai.models.model import Model
-from pi.ai.overflow import is_overflow, is_silent_overflow
 
 SAID = {
     "OpenAI": "Your input exceeds the context window of this model. Please adjust your input.",

@@ -7,13 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.partial_json import (
-    LARGEST_MENDED,
-    MOST_VALUES,
-    parse_arguments,
-    parse_partial,
-    why_refused,
-)
+from pi.ai.json_text import LARGEST_MENDED, MOST_VALUES, parse_arguments, parse_partial, why_refused
 
 objects = st.dictionaries(
     st.text(st.characters(codec="utf-8"), max_size=5),

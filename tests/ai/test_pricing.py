@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.messages import Cost, Usage
-from pi.ai.models.model import ModelCost, PriceTier
-from pi.ai.pricing import priced
+from pi.ai.models.model import ModelCost, PriceTier, priced
 
 PRICES = ModelCost(
     input=1,

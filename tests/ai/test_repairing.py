@@ -5,13 +5,18 @@ from collections.abc import Sequence
 import pytest
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.diagnostics import NO_REPAIRS, Repairs, repair_note
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
-from pi.ai.repairing import MOST_TOOLS, ask_with_repairs
 from pi.ai.request import Call, StreamOptions
-from pi.testing.clock import FakeClock
+from pi.ai.wire_support.repairs import (
+    MOST_TOOLS,
+    NO_REPAIRS,
+    Repairs,
+    ask_with_repairs,
+    repair_note,
+)
+from pi.testing.fakes import FakeClock
 
 MODEL = Model(id="m", name="M", api="a", provider="p")
 REFUSAL = BadRequest("400: no", status=400)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.http.headers import Headers
+from pi.ai.failures.retry_after import asked_wait, retry_after
+from pi.ai.http.request import Headers
 from pi.ai.messages import Json
-from pi.ai.retry_hints import asked_wait, retry_after
 
 NOW = 1_767_323_045_000
 """2026-01-02T03:04:05Z"""

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.errors import AnswerTooLarge
-from pi.ai.sse import LARGEST_EVENT, ServerEvent, SseReader
+from pi.ai.wire_support.sse import LARGEST_EVENT, ServerEvent, SseReader
 
 
 def read(*chunks: bytes) -> list[ServerEvent]:

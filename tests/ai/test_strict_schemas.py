@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json, Tool
-from pi.ai.strict_schemas import (
+from pi.ai.wire_support.tool_schemas import (
     CLAUDE,
     OPENAI,
     Dialect,

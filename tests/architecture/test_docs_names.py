@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pi.cli.commands import COMMANDS
-from pi.cli.flags import FLAGS
-from pi.coding.runtime.agent_session import AgentSession
-from pi.coding.runtime.running_session import RunningSession
+from pi.cli.options import COMMANDS, FLAGS
+from pi.coding.runtime.session.agent_session import AgentSession, RunningSession
 from pi.coding.settings.table import SETTINGS
-from pi.modes.interactive.commands.built_in import BUILT_IN
+from pi.modes.interactive.commands.table import BUILT_IN
 from tests.guide_tables import GUIDE, PAGES
 
 ROOT = GUIDE.parent.parent

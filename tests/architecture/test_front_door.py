@@ -17,7 +17,7 @@ ALLOWED = {
     "add-a-status-line.md": {
         "pi.batteries.status_engine.config",
         "pi.batteries.status_engine.engine",
-        "pi.batteries.status_engine.state",
+        "pi.batteries.status_engine.items",
     },
 }
 

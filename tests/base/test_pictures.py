@@ -83,7 +83,7 @@ import sys
 from tests.bounded import limit_memory, peak_memory
 limit_memory(300)
 import threading
-from pi.coding.tools.image_types import PNG
+from pi.coding.tools.images import PNG
 from pi.coding.tools.images import ImageLimits, prepare_image
 
 data = open(sys.argv[1], "rb").read()

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec import UNSET, UnsetType
 
-from pi.base.records import UNREADABLE, UNSET, Record, UnsetType, replace
+from pi.base.records import UNREADABLE, Record, replace
 
 
 class Note(Record, tag="note"):

@@ -12,8 +12,8 @@ import pytest
 
 from bench.mock_process import mock_server
 from pi import batteries
-from pi.coding.extension_host.entry_points import installed
-from pi.coding.extension_host.manifest import check_version, read_manifest
+from pi.coding.extension_host.discovery.entry_points import installed
+from pi.coding.extension_host.discovery.manifest import check_version, read_manifest
 from tests.cli.program import Program
 
 FOLDER = Path(batteries.__path__[0])

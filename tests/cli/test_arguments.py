@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.cli.arguments import Arguments, BadArguments, parse_arguments, parse_words
-from pi.cli.commands import find_command
-from pi.cli.flags import FLAGS, Flag, switch
+from pi.cli.options import FLAGS, Flag, find_command, switch
 
 
 def refused(*words: str) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from pi.cli.commands import COMMANDS, Command, find_command
+from pi.cli.options import COMMANDS, Command, find_command
 
 COMPAT = {"install", "remove", "uninstall", "update", "list", "config", "auth"}
 

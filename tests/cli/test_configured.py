@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pi.cli.arguments import Arguments
-from pi.cli.configured import host_here, session_dir_here, trusted_here
-from pi.coding.runtime.host import Host, settings_here
+from pi.cli.command_context import host_here, session_dir_here, trusted_here
+from pi.coding.runtime.machine import Host, settings_here
 
 
 def project(tmp_path: Path, *, trusted: bool) -> tuple[Host, Path]:

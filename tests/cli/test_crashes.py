@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.ai.auth.values import remember_used
+from pi.ai.auth.config_values import remember_used
 from pi.cli.crashes import keep_crash
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from pi.ai.local.pulling import has_engine
+from pi.ai.local.download import has_engine
 from pi.ai.local.weights import SMOLLM2
-from pi.ai.providers.local import SMALL_MODEL
-from pi.cli.embedded import ProgressLine, embedded_model
-from pi.coding.runtime.host import Host
+from pi.ai.providers.embedded import SMALL_MODEL
+from pi.cli.subcommands.models import ProgressLine, embedded_model
+from pi.coding.runtime.machine import Host
 from tests.cli.program import Program
 
 NO_INDEX = {

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.cli.examination import Finding, examine
-from pi.coding.runtime.host import Host
+from pi.cli.subcommands.doctor import Finding, examine
+from pi.coding.runtime.machine import Host
 from pi.testing import FakeClock
 from tests.ai.loopback import site
 

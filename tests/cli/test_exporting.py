@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pi.cli.exporting import write_export
 from pi.cli.main import main
-from pi.coding.runtime.host import Host
+from pi.cli.subcommands.sessions import write_export
+from pi.coding.runtime.machine import Host
 from tests.cli.program import Program
 
 

@@ -6,15 +6,15 @@ import pytest
 
 from bench.mock_process import MockProcess
 from pi.cli.arguments import Arguments, BadArguments, ExtensionOption, parse_arguments
-from pi.cli.extension_words import (
+from pi.cli.extension_options import (
     decided,
     decided_early,
     declared_in_manifests,
     flag_row,
     with_subcommand,
 )
-from pi.cli.flags import Flag
-from pi.coding.extension_host.flags import ExtensionFlag
+from pi.cli.options import Flag
+from pi.coding.extension_host.discovery.manifest import ExtensionFlag
 from tests.cli.program import Program
 from tests.cli.requests import asked
 from tests.coding.files.nobody import locked_folder

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from PIL import Image as Picture
 
-from pi.cli import first_message
-from pi.cli.first_message import FileMissing, assembled_prompts
-from pi.modes.json_lines import Prompt
+from pi.cli import session_setup
+from pi.cli.session_setup import FileMissing, assembled_prompts
+from pi.modes.headless import Prompt
 
 
 def prompts(tmp_path: Path, *messages: str, files: tuple[str, ...] = (), piped: str = "") -> object:
@@ -83,7 +83,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a file without end")
 def test_a_file_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_message, "LARGEST", 1 << 20)
+    monkeypatch.setattr(session_setup, "LARGEST", 1 << 20)
 
     with pytest.raises(FileMissing, match="Cannot read /dev/zero: it is larger than 1 MiB"):
         assembled_prompts(["x"], ["/dev/zero"], "", cwd=tmp_path, home=tmp_path)

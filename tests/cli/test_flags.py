@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pi.cli.flags import FLAGS
+from pi.cli.options import FLAGS
 
 COMPAT = """\
 --provider --model --api-key --thinking --models --list-models --mode -p --print -c --continue -r

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.cli.hanging import let_threads_go, still_working
+from pi.cli.process import let_threads_go, still_working
 from tests.cli.program import Program
 
 HANGS = """

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pi.cli.commands import COMMANDS, find_command
-from pi.cli.flags import FLAGS, switch, value
 from pi.cli.help import command_help, main_help, typed
+from pi.cli.options import COMMANDS, FLAGS, find_command, switch, value
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])

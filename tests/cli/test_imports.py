@@ -27,14 +27,12 @@ NEVER = (
     "encodings.idna",
     "importlib.metadata",
     "jiter",
-    "pi.agent.coercion",
-    "pi.agent.compaction.preparation",
-    "pi.agent.compaction.summarising",
-    "pi.agent.env",
-    "pi.agent.error_codes",
-    "pi.agent.schema",
+    "pi.agent.tools.coercion",
+    "pi.agent.compaction.prepare",
+    "pi.agent.compaction.summarise",
+    "pi.agent.tools.signatures",
     "pi.agent.tool_calls",
-    "pi.agent.tool_forms",
+    "pi.agent.tools.define",
     "pi.ai.auth.oauth",
     "pi.ai.auth.refresh",
     "pi.ai.auth.sign_in",
@@ -43,21 +41,18 @@ NEVER = (
     "pi.base.processes",
     "pi.batteries",
     "pi.cli.timing",
-    "pi.coding.compaction.carrying_out",
+    "pi.coding.compaction.execution",
     "pi.coding.compaction.strategies",
     "pi.coding.export",
-    "pi.coding.extension_host.answers",
-    "pi.coding.extension_host.api",
+    "pi.coding.extension_host.api.api",
     "pi.coding.extension_host.host",
-    "pi.coding.extension_host.order",
     "pi.coding.packages.discovery",
-    "pi.coding.runtime.accounts",
+    "pi.coding.runtime.session.accounts",
     "pi.coding.runtime.hosted",
-    "pi.coding.runtime.port",
-    "pi.coding.runtime.replacing",
-    "pi.coding.runtime.tree_moves",
+    "pi.coding.runtime.session.switching",
+    "pi.coding.runtime.session.tree",
     "pi.coding.session.catalog",
-    "pi.coding.session.importing",
+    "pi.coding.session.file_operations",
     "pi.coding.shell.locating",
     "pi.coding.shell.output",
     "pi.coding.tools.bash",
@@ -129,7 +124,7 @@ def test_a_session_that_begins_needs_no_list_of_those_that_are_kept() -> None:
         [sys.executable, "-c", code], capture_output=True, check=True, timeout=PATIENCE
     )
 
-    kept = ("pi.coding.session.catalog", "pi.coding.session.resolving")
+    kept = ("pi.coding.session.catalog", "pi.coding.session.lookup")
     assert [module for module in json.loads(child.stdout) if inside(module, kept)] == []
 
 

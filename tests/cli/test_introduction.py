@@ -4,9 +4,9 @@ from pathlib import Path
 
 from pi import __version__
 from pi.base.records import replace
-from pi.cli.introduction import introduction
+from pi.cli.session_setup import introduction
 from pi.coding.runtime.assemble import assemble
-from pi.coding.runtime.host import Host
+from pi.coding.runtime.machine import Host
 from pi.coding.runtime.options import SessionOptions
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.cli.kept_sessions import KeptSessions
+from pi.cli.saved_sessions import KeptSessions
 from pi.coding.session.errors import NoMatchingSession, SessionInUse, SessionProblem
 from pi.coding.session.log import SessionLog
 from tests.coding.session.kept import THERE, keep, shelf

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.base.errors import PiError
-from pi.cli.arguments import parse_arguments
-from pi.cli.modes import Mode, chosen_mode, must_be_possible
+from pi.cli.arguments import Mode, chosen_mode, must_be_possible, parse_arguments
 
 
 @pytest.mark.parametrize(

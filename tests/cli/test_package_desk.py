@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pi.cli.package_desk import PackageDesk
-from pi.coding.packages.errors import NoMatchingPackage
-from pi.coding.runtime.host import Host
+from pi.cli.subcommands.packages import PackageDesk
+from pi.coding.packages.source import NoMatchingPackage
+from pi.coding.runtime.machine import Host
 from tests.coding.packages.making import make_package
 
 

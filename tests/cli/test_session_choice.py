@@ -7,7 +7,7 @@ import pytest
 
 from pi.base.errors import PiError
 from pi.cli.arguments import parse_arguments
-from pi.cli.session_choice import Declined, SessionChoice
+from pi.cli.session_setup import Declined, SessionChoice
 from pi.coding.session.errors import NoMatchingSession
 from pi.coding.session.opening import Shelf
 from tests.coding.session.kept import HERE, THERE, keep, shelf

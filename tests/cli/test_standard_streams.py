@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from pi.cli.standard_streams import complain
+from pi.cli.process import complain
 from tests.cli.program import PATIENCE
 
 
@@ -25,7 +25,7 @@ def run(script: str, piped: str = "") -> tuple[str, str]:
 def test_what_others_print_goes_to_standard_error() -> None:
     script = (
         "import os, sys\n"
-        "from pi.cli.standard_streams import protocol_output\n"
+        "from pi.cli.process import protocol_output\n"
         "print('before')\n"
         "with protocol_output() as stdout:\n"
         "    print('from a library', flush=True)\n"
@@ -40,7 +40,7 @@ def test_what_others_print_goes_to_standard_error() -> None:
 def test_what_is_piped_is_read_to_its_end() -> None:
     script = (
         "import asyncio\n"
-        "from pi.cli.standard_streams import piped_input\n"
+        "from pi.cli.process import piped_input\n"
         "print(repr(asyncio.run(piped_input())))\n"
     )
 
@@ -48,7 +48,7 @@ def test_what_is_piped_is_read_to_its_end() -> None:
 
 
 def test_nobody_there_means_no() -> None:
-    script = "from pi.cli.standard_streams import confirm\nprint(confirm('Really? '))\n"
+    script = "from pi.cli.process import confirm\nprint(confirm('Really? '))\n"
 
     assert run(script, "y\n") == ("False\n", "Really? \n")
 
@@ -64,7 +64,7 @@ def test_nothing_that_is_said_or_asked_commands_the_terminal(
 STREAMS = (
     "import sys\n"
     "from pi.base.terminal_text import SanitisedStream\n"
-    "from pi.cli.standard_streams import print_json, rewrite_line\n"
+    "from pi.cli.process import print_json, rewrite_line\n"
     "sys.stdout, sys.stderr = SanitisedStream(sys.stdout), SanitisedStream(sys.stderr)\n"
 )
 

@@ -8,7 +8,7 @@ from tests.cli.program import PATIENCE, Program
 
 ASKING = """
 import asyncio
-from pi.ai.auth.login_ui import AuthUrl, Choice, DeviceCode, Info, Prompt
+from pi.ai.auth.login import AuthUrl, Choice, DeviceCode, Info, Prompt
 from pi.cli.terminal_login import TerminalUI
 
 async def main():

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pi.cli.arguments import parse_arguments
-from pi.cli.theme_files import session_themes
-from pi.coding.extension_host.finding import Wanted
+from pi.cli.opening import session_themes
+from pi.coding.extension_host.discovery.finding import Wanted
 from pi.coding.runtime.assemble import Assembled, assemble
-from pi.coding.runtime.host import Host
+from pi.coding.runtime.machine import Host
 from pi.coding.runtime.options import SessionOptions
 from tests.coding.files.nobody import locked_folder
 

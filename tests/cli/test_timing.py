@@ -78,7 +78,7 @@ def test_our_own_modules_are_measured_although_they_are_found_in_one_step(tmp_pa
 
     for _ in range(2):  # only the first start may have to compile them
         names = [line.split()[-1] for line in cli.run("--help").err.splitlines()]
-        assert {"pi.cli.dispatch", "pi.cli.flags"} <= set(names)
+        assert {"pi.cli.dispatch", "pi.cli.options"} <= set(names)
 
 
 def test_without_the_variables_nobody_is_told_anything(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.cli.update_check import AGAIN_MS, EVERY_MS, UpdateCheck, index_page, newest
-from pi.coding.runtime.host import Host
+from pi.coding.runtime.machine import Host
 from pi.testing import FakeClock
 from tests.ai.loopback import site
 

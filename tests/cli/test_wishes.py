@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.cli.arguments import parse_arguments
-from pi.cli.wishes import session_options, warnings
+from pi.cli.session_setup import session_options, warnings
 from pi.coding.resources.discovery import Wanted
 from pi.coding.runtime.options import SessionOptions, ToolWishes
 

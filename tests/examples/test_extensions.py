@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from pi.ai.auth.login_ui import DeviceCode
+from pi.ai.auth.login import DeviceCode
 from pi.ai.messages import AssistantMessage, Text, ToolResultMessage
 from pi.ai.providers.faux import Step, calls, says
-from pi.coding.extension_host.finding import Wanted
-from pi.coding.extension_host.views import ViewOptions
-from pi.coding.runtime.agent_session import AgentSession
+from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.port.extensions import ViewOptions
+from pi.coding.runtime.session.agent_session import AgentSession
 from tests.ai.auth.scripted_ui import ScriptedUI
 from tests.ai.loopback import site
 from tests.coding.extension_host.stage import FakeUI, Play

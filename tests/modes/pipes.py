@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from io import FileIO
 
-from pi.modes.output import Output
+from pi.modes.stdio import Output
 from tests.modes.golden.recording import Json
 
 

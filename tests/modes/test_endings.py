@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import UNSET
 
 from pi.agent.events import AgentEnd, MessageEnd, MessageStart
 from pi.agent.policy import Next
 from pi.ai.messages import AssistantMessage, Text, UserMessage
-from pi.base.records import UNSET
-from pi.modes.endings import Ending
+from pi.modes.headless import Ending
 
 GOOD = AssistantMessage(content=(Text(text="good"),))
 BAD = AssistantMessage(stop_reason="error", error_message="500: broken")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.modes.input import read_chunks
+from pi.modes.stdio import read_chunks
 
 
 def close(write_end: int, read_end: int) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Image
-from pi.modes.json_lines import Prompt, run_json
+from pi.modes.headless import Prompt, run_json
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
 from tests.modes.pipes import piped, until

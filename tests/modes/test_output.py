@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.modes.output import MOST_WAITING, Output
+from pi.modes.stdio import MOST_WAITING, Output
 from tests.modes.pipes import piped
 
 FULL = Path("/dev/full")

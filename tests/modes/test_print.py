@@ -7,9 +7,8 @@ import pytest
 
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Text
-from pi.modes.json_lines import Prompt
-from pi.modes.output import Output
-from pi.modes.print import INCOMPLETE, run_print
+from pi.modes.headless import INCOMPLETE, Prompt, run_print
+from pi.modes.stdio import Output
 from pi.testing import Reply, calls, says
 from tests.coding.runtime.stage import Stage
 from tests.modes.pipes import piped

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pi.agent.events import AgentEnd, AgentStart, MessageUpdate
 from pi.ai.events import TextDelta
 from pi.ai.messages import Usage, UserMessage
-from pi.modes.records import event_line
+from pi.modes.headless import event_line
 
 
 def update(text: str) -> MessageUpdate:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.modes.interactive.composer.typing_pause import PAUSE_SECONDS
+from pi.modes.interactive.composer.prompt import PAUSE_SECONDS
 from pi.testing import calls, says
 from tests.screens.extended import extended
 

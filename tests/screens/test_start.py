@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from pi.base.errors import PiError
-from pi.coding.trust.trust import Choice
-from pi.modes.interactive.composer.typing_pause import PAUSE_SECONDS
-from pi.modes.interactive.dialogs.trust import TITLE, ask_trust
+from pi.coding.trust import Choice
+from pi.modes.interactive.composer.prompt import PAUSE_SECONDS
+from pi.modes.interactive.dialogs.opening import TITLE, ask_trust
 from pi.modes.interactive.startup import Opening
 from pi.modes.interactive.ui import Ui
 from pi.testing import says

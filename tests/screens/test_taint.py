@@ -19,9 +19,9 @@ import pytest
 from pi.ai.messages import Text, Thinking
 from pi.ai.providers.faux import FAUX_MODEL, Reply, call
 from pi.base.records import replace
-from pi.coding.trust.trust import Choice
-from pi.modes.interactive.commands.built_in import BUILT_IN
-from pi.modes.interactive.dialogs.trust import ask_trust
+from pi.coding.trust import Choice
+from pi.modes.interactive.commands.table import BUILT_IN
+from pi.modes.interactive.dialogs.opening import ask_trust
 from pi.modes.interactive.ui import Ui
 from pi.testing import ScriptedProvider, says
 from tests.modes.interactive.commands.playhouse import Playhouse

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi.ai.messages import Thinking
-from pi.modes.interactive.theme_choice import BUILT_IN
+from pi.modes.interactive.theme_selector import BUILT_IN
 from pi.testing import Reply, call, calls, says
 from tests.modes.interactive.theatre import Theatre
 from tests.screens.snapshots import check, styled

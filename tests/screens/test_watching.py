@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from pi.modes.interactive.session_view import POLL_SECONDS
-from pi.modes.interactive.theme_choice import BUILT_IN
+from pi.modes.interactive.session_lifecycle import POLL_SECONDS
+from pi.modes.interactive.theme_selector import BUILT_IN
 from tests.cli.program import PATIENCE
 from tests.modes.interactive.theatre import Theatre
 
 WITHOUT_FILES = """
 import asyncio, os, resource, sys
 from pathlib import Path
-from pi.modes.interactive.status.branch import branch_of
+from pi.modes.interactive.status.status import branch_of
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_choice import ThemeChoice, built_in, themes_in
+from pi.modes.interactive.theme_selector import ThemeChoice, built_in, themes_in
 
 folder = Path(sys.argv[1])
 choice = ThemeChoice(

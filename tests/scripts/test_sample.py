@@ -42,7 +42,7 @@ def test_tests_that_import_what_is_changed_run_whole(checkout: Path) -> None:
 
 
 def test_without_a_pending_change_the_last_commit_counts(checkout: Path) -> None:
-    put(checkout / "tests/base/test_files.py", "from pi.base.files import B  # again\n")
+    put(checkout / "tests/base/test_files.py", "from pi.base.files import B# again\n")
     commit(checkout)
 
     chosen = choose(checkout)

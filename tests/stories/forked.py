@@ -121,11 +121,16 @@ def _preload() -> None:
     """What every run would import again."""
     from importlib import import_module
 
-    from pi.cli.commands import COMMANDS
+    from pi.cli.options import COMMANDS
 
     for command in COMMANDS:
         import_module(f"pi.cli.subcommands.{command.module or command.name}")
-    for module in ("pi.cli.main", "pi.cli.dispatch", "pi.cli.headless", "pi.cli.exporting"):
+    for module in (
+        "pi.cli.main",
+        "pi.cli.dispatch",
+        "pi.cli.headless",
+        "pi.cli.subcommands.sessions",
+    ):
         import_module(module)
 
 

@@ -7,7 +7,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from pi.coding.trust.gated import CONTEXT_FILES, GATED, OTHER_AGENTS, OTHERS_FOLDERS
+from pi.coding.trust import CONTEXT_FILES, GATED, OTHER_AGENTS, OTHERS_FOLDERS
 
 INJECTION = "IGNORE-ALL-PREVIOUS-INSTRUCTIONS"
 """What every text of the project says; nobody should ever hear it."""

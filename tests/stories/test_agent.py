@@ -12,8 +12,8 @@ from pi.agent.agent import Agent
 from pi.agent.errors import AgentBusy
 from pi.agent.events import AgentEvent, MessageUpdate, ToolExecutionEnd, ToolExecutionStart
 from pi.agent.policy import Policy, ToolRefused
-from pi.agent.tool import ToolContext
-from pi.agent.tool_forms import tool
+from pi.agent.tools.define import tool
+from pi.agent.tools.tool import ToolContext
 from pi.ai.builder import MessageBuilder
 from pi.ai.messages import AssistantMessage, Context, ToolCall, ToolResultMessage, UserMessage
 from pi.ai.models.model import Model
@@ -21,7 +21,7 @@ from pi.ai.providers.faux import FAUX_MODEL
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream, Flush
 from pi.testing import Reply, call, calls, says
-from pi.testing.streams import ScriptedStream
+from pi.testing.fakes import ScriptedStream
 
 NOTES = {"shopping.txt": "milk, bread", "todo.txt": "write tests"}
 

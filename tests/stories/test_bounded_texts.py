@@ -9,16 +9,16 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from pi.agent.compaction.boundaries import defused
-from pi.ai.models.relaxed_json import parse_relaxed
+from pi.agent.compaction.text import defused
+from pi.ai.models.custom import parse_relaxed
 from pi.base.terminal_text import sanitise
-from pi.coding.resources.frontmatter import split_front_matter
 from pi.coding.resources.prompts import split_arguments
-from pi.coding.shell.fixups import fixed
-from pi.coding.tools.elision import elisions
-from pi.modes.interactive.dialogs.typed import typed_in_short
+from pi.coding.resources.sources import split_front_matter
+from pi.coding.tools.bash_extended import fixed
+from pi.coding.tools.matching import elisions
+from pi.modes.interactive.dialogs.panel import typed_in_short
 from pi.modes.interactive.transcript.messages import as_typed
-from pi.modes.interactive.transcript.tool_views.bash import _ENDING
+from pi.modes.interactive.transcript.tool_views.shell_tools import _ENDING
 from pi.tui.text.ansi import strip_sequences
 
 MANY = 200_000

@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from pi.ai.auth import ambient, anthropic_gateway
+from pi.ai.auth import ambient, authentication
+from pi.ai.auth.config_values import remember_used
 from pi.ai.auth.secrets import of_tables
-from pi.ai.auth.values import remember_used
 from pi.ai.providers.discovered import local_providers
 from pi.ai.providers.rows import BUILT_IN
 from pi.cli.crashes import keep_crash
@@ -33,7 +33,7 @@ from tests.stories.loopback_model import LoopbackModel, loopback_model
 ROWS = (*BUILT_IN, *(server.row for server in local_providers({})))
 VARIABLES = sorted(
     {name for row in ROWS for name in (*row.key_variables, *row.token_variables)}
-    | {*ambient.SECRET_VARIABLES, *anthropic_gateway.SECRET_VARIABLES}
+    | {*ambient.SECRET_VARIABLES, *authentication.SECRET_VARIABLES}
 )
 OWN_VARIABLES = ("MY_KEY", "MY_TEAM", "MY_MODEL_HEADER", "MY_OVERRIDE", "MY_STORED", "MY_DOTENV")
 """Named by models.json and auth.json only."""
@@ -44,9 +44,9 @@ PATIENCE = 60.0
 def value_of(variable: str) -> str:
     """What the variable holds; nothing else contains it."""
     secret = f"value-of-{variable.lower().replace('_', '-')}-4711"
-    if variable == anthropic_gateway.CUSTOM_HEADERS:
+    if variable == authentication.CUSTOM_HEADERS:
         return f"X-Gateway: {secret}"
-    if variable == anthropic_gateway.CLIENT_KEY:
+    if variable == authentication.CLIENT_KEY:
         return f"-----BEGIN PRIVATE KEY-----\n{secret}\n-----END PRIVATE KEY-----"
     return secret
 

@@ -15,8 +15,7 @@ from threading import Thread
 
 import pytest
 
-from pi.cli.commands import COMMANDS
-from pi.cli.flags import FLAGS
+from pi.cli.options import COMMANDS, FLAGS
 from tests.cli.program import Program
 from tests.stories.forked import Forked, forked
 from tests.stories.taint import HOSTILE, LOOT, offences, offences_in_text

@@ -15,7 +15,7 @@ import pytest
 from bench.terminal import terminal
 from pi.ai.errors import ProviderError
 from pi.ai.local.pip import run_pip
-from pi.ai.local.process import LocalServer
+from pi.ai.local.server import LocalServer
 from tests.files import stand_in
 from tests.stories.desk import AUDITED, Desk
 from tests.stories.hostile import INJECTION, HostileProject, is_below

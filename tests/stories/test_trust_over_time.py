@@ -18,7 +18,7 @@ from typing import Any, Self
 import pytest
 
 from bench.terminal import Terminal, terminal
-from pi.coding.trust.gated import CONTEXT_FILES, OTHER_AGENTS
+from pi.coding.trust import CONTEXT_FILES, OTHER_AGENTS
 from tests.files import put
 from tests.stories.desk import AUDITED, Desk
 from tests.stories.hostile import INJECTION

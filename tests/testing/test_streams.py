@@ -5,7 +5,7 @@ from pi.ai.providers.faux import FAUX_MODEL
 from pi.ai.request import StreamOptions
 from pi.base.records import replace
 from pi.testing import says
-from pi.testing.streams import ScriptedStream
+from pi.testing.fakes import ScriptedStream
 
 HELLO = Context(messages=(UserMessage(content="hello"),))
 

@@ -16,7 +16,7 @@ class ManualTimer:
 
 
 class ManualTimers:
-    """Implements ``pi.tui.render_loop.Timers``; time passes only in ``advance``."""
+    """Implements ``pi.tui.terminal.Timers``; time passes only in ``advance``."""
 
     def __init__(self) -> None:
         self._now = 0.0

@@ -11,7 +11,7 @@ import sys
 import warnings
 
 from pi.tui.fullscreen.display import FullscreenDisplay
-from pi.tui.process_terminal import ProcessTerminal
+from pi.tui.terminals.posix import ProcessTerminal
 from pi.tui.tui import TUI
 
 

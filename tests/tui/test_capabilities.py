@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.capabilities import Brand, Capabilities, ImageProtocol, detect, is_multiplexer
 from pi.tui.style import ColourDepth
+from pi.tui.terminal import Brand, Capabilities, ImageProtocol, detect, is_multiplexer
 
 
 @pytest.mark.parametrize(

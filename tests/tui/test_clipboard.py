@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.tui.clipboard import Clipboard, Copied, CopyFailed, osc52, runner
+from pi.tui.desktop import Clipboard, Copied, CopyFailed, osc52, runner
 
 
 class Desk:

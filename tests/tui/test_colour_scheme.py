@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.colour_scheme import Appearance, Scheme, scheme_from_environment, scheme_of
-from pi.tui.input.replies import Colour, ColourScheme
+from pi.tui.input.reports import Colour, ColourScheme
+from pi.tui.negotiation import Appearance, Scheme, scheme_from_environment, scheme_of
 
 WHITE = Colour(slot="background", red=1, green=1, blue=1)
 NAVY = Colour(slot="background", red=0, green=0, blue=0.5)

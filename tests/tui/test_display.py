@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from pi.tui.display import RegularDisplay
-from pi.tui.input.mouse import MouseReport
-from pi.tui.screen.ledger import Ledger
+from pi.tui.input.reports import MouseReport
+from pi.tui.screen.history import Ledger
 from pi.tui.screen.screen import Repaint
 from pi.tui.terminal import Size
 from tests.tui.parts import Live, Rows, numbered

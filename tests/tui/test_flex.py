@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.flex import Flex, share
+from pi.tui.stacks import Flex, share
 
 
 def test_what_is_left_goes_to_those_that_grow() -> None:

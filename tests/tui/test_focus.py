@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.tui.focus import Focus
+from pi.tui.overlays import Focus
 from tests.tui.parts import Field, Rows
 
 

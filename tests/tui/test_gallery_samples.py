@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.tui.gallery_samples import PALETTES, Paints, Scheme, sample_picture, select
-from pi.tui.images.sizes import Size
+from pi.tui.images.protocols import Size
 from pi.tui.style import ColourDepth
 
 

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from pi.tui.input.decoder import Decoder, InputEvent
-from pi.tui.input.timing import Timing
-from pi.tui.input_pump import InputDecision, InputPump, KeyListeners
+from pi.tui.input.decoder import Decoder, InputDecision, InputEvent, InputPump, KeyListeners
+from pi.tui.terminal import Timing
 from tests.tui.manual_timers import ManualTimers
 
 

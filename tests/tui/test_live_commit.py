@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.live_commit import REARM_FRAMES, STABLE_FRAMES, LiveCommit
+from pi.tui.transcript import REARM_FRAMES, STABLE_FRAMES, LiveCommit
 from tests.tui.parts import numbered
 
 

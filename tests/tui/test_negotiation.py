@@ -3,10 +3,8 @@ from __future__ import annotations
 import pytest
 
 from pi.testing.virtual_terminal import VirtualTerminal
-from pi.tui.capabilities import Capabilities
-from pi.tui.colour_scheme import Appearance
 from pi.tui.input.decoder import Decoder
-from pi.tui.input.replies import (
+from pi.tui.input.reports import (
     CellSize,
     Colour,
     ColourScheme,
@@ -15,7 +13,8 @@ from pi.tui.input.replies import (
     KittyFlags,
     ModeReport,
 )
-from pi.tui.negotiation import Negotiation
+from pi.tui.negotiation import Appearance, Negotiation
+from pi.tui.terminal import Capabilities
 
 DA1 = DeviceAttributes(codes=(62,))
 

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-from pi.tui.focus import Focus
-from pi.tui.overlays import Overlays
-from pi.tui.placement import Bounds, OverlayOptions
-from pi.tui.screen.compositing import Layer
+from pi.tui.overlays import Bounds, Focus, OverlayOptions, Overlays
+from pi.tui.screen.rows import Layer
 from pi.tui.terminal import Size
 from tests.tui.parts import Field, Rows
 

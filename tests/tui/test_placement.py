@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.base.errors import PiError
-from pi.tui.placement import Anchor, Bounds, Margin, OverlayOptions, Space
+from pi.tui.overlays import Anchor, Bounds, Margin, OverlayOptions, Space
 from pi.tui.terminal import Size
 
 SCREEN = Size(columns=100, rows=40)

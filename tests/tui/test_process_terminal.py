@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.tui.process_terminal import NotATerminal, ProcessTerminal, own_terminal
 from pi.tui.terminal import Listener, Size
+from pi.tui.terminals.posix import NotATerminal, ProcessTerminal, own_terminal
 from tests.tui.pty_program import PtyProgram
 
 RESTORED = b"\x1b[?7h\x1b[<u\r\r\n\x1b[?25h\x1b[?2004l"

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from pi.tui.resizing import LOOK_SECONDS, MOST_LOOKS, Resizing, Witness, looker
-from pi.tui.screen.tape import Tape
+from pi.tui.render_loop import LOOK_SECONDS, MOST_LOOKS, Resizing, Witness, looker
+from pi.tui.screen.pane_match import Tape
 from pi.tui.terminal import Size
 from tests.tui.manual_timers import ManualTimers
 

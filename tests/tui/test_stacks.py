@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.tui.component import Area
-from pi.tui.flex import Flex
-from pi.tui.stacks import HStack, VStack
+from pi.tui.stacks import Flex, HStack, VStack
 from pi.tui.text.width import visible_width
 from tests.tui.parts import Rows
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.tui.screen.tape import Tape
-from pi.tui.tmux import look_at, parse_pane, read_pane
+from pi.tui.screen.pane_match import Tape
+from pi.tui.terminals.tmux import look_at, parse_pane, read_pane
 
 SECONDS = 60.0
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.tui.tty_output import StrayOutput, TtyOutput
+from pi.tui.terminals.tty_output import StrayOutput, TtyOutput
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_a_terminal_that_takes_nothing_does_not_hold_the_end_up(device: tuple[in
 
 SOMEBODY_ELSES = """
 import fcntl, os, sys, termios
-from pi.tui.tty_output import TtyOutput
+from pi.tui.terminals.tty_output import TtyOutput
 
 ours = 1 if sys.argv[1] == "True" else os.openpty()[1]
 fcntl.ioctl(ours, termios.TIOCSCTTY, 0)

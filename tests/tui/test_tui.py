@@ -6,8 +6,8 @@ import pytest
 
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import CURSOR_MARKER
-from pi.tui.input_pump import InputDecision
-from pi.tui.placement import OverlayOptions
+from pi.tui.input.decoder import InputDecision
+from pi.tui.overlays import OverlayOptions
 from pi.tui.tui import TUI
 from tests.tui.parts import Field, Rows
 from tests.tui.program import Program

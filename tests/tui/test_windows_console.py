@@ -7,8 +7,8 @@ import pytest
 
 from pi.base.records import replace
 from pi.tui.terminal import Size
-from pi.tui.windows_console import KernelConsole
-from pi.tui.windows_terminal import ConsoleInput, ConsoleState
+from pi.tui.terminals.windows import ConsoleInput, ConsoleState
+from pi.tui.terminals.windows_console import KernelConsole
 
 KEY, RESIZED = 1, 4
 WAITED_IN_VAIN = 0x102

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pi.base.records import replace
 from pi.tui.terminal import Listener, Size
-from pi.tui.windows_terminal import (
+from pi.tui.terminals.windows import (
     LARGEST_WRITE,
     UTF_8,
     ConsoleInput,

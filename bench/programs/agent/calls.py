@@ -10,7 +10,7 @@ import time
 from bench.programs.agent.in_memory import MODEL, Calling
 from pi.agent.agent import Agent
 from pi.agent.events import AgentEvent, ToolExecutionEnd
-from pi.agent.tool_forms import tool
+from pi.agent.tools.define import tool
 
 
 @tool

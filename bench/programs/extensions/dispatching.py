@@ -8,7 +8,7 @@ import sys
 import time
 
 from bench.programs.extensions.stage import folder_with
-from pi.coding.extension_host.run_events import AgentStartEvent
+from pi.coding.extension_host.events.run import AgentStartEvent
 from pi.testing import make_session
 
 EVENTS = 1000

@@ -16,11 +16,10 @@ from pi.ai.messages import Text
 from pi.base.clock import SystemClock
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.runtime.assemble import assemble
-from pi.coding.runtime.host import Host
-from pi.coding.runtime.options import SessionOptions
-from pi.coding.runtime.parts import Parts
-from pi.modes.json_lines import Prompt, run_json
-from pi.modes.output import Output
+from pi.coding.runtime.machine import Host
+from pi.coding.runtime.options import Parts, SessionOptions
+from pi.modes.headless import Prompt, run_json
+from pi.modes.stdio import Output
 from pi.testing import Reply, ScriptedProvider
 
 THOUSAND = 1000

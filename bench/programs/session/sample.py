@@ -15,8 +15,7 @@ from pi.ai.messages import (
     Usage,
     UserMessage,
 )
-from pi.coding.session.entries import MessageEntry
-from pi.coding.session.messages import SessionMessage
+from pi.coding.session.entries import MessageEntry, SessionMessage
 from pi.coding.session.opening import Shelf, new_session
 
 WORDS = ("the", "function", "returns", "x", "{", "}", "\n    ", '"quoted"', "über", "path/to.py")

@@ -10,9 +10,9 @@ import sys
 import time
 
 from bench.programs.status_engine.playing import playing
-from pi.batteries.status_engine.command import asking_command
-from pi.batteries.status_engine.payload import payload
-from pi.batteries.status_engine.state import StatusEngineState
+from pi.batteries.status_engine.engine import payload
+from pi.batteries.status_engine.items import StatusEngineState
+from pi.batteries.status_engine.sources import asking_command
 
 PATIENCE_MS = 10_000
 """Longer than the engine's own limit, so that what is above it is measured too."""

@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from pi.base.clock import SystemClock
 from pi.batteries.status_engine.adapter import extension
-from pi.coding.extension_host.finding import Wanted
-from pi.coding.extension_host.ui import ExtensionUI
-from pi.coding.runtime.agent_session import AgentSession
+from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.port.ui import ExtensionUI
+from pi.coding.runtime.session.agent_session import AgentSession
 from pi.extension import Drawable, ExtensionAPI
 from pi.testing import make_session
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from pi.tui.capabilities import Capabilities
-from pi.tui.terminal import Listener, Size
+from pi.tui.terminal import Capabilities, Listener, Size
 from pi.tui.transcript import Transcript
 from pi.tui.tui import TUI
 from pi.tui.widgets.editor.editor import Editor

@@ -12,22 +12,24 @@ Nothing is defined here, and nothing is loaded before it is used.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pi.agent.agent import Agent, AgentState, StreamFn
-    from pi.agent.compaction.settings import CompactionSettings
+    from pi.agent.compaction.budget import CompactionSettings
+    from pi.agent.compaction.errors import CompactionFailed
     from pi.agent.conversation import AgentMessage, Conversation, MemoryConversation
-    from pi.agent.env import ExecResult, ExecutionEnv, FileInfo, FileSystem, Shell
-    from pi.agent.error_codes import (
-        CompactionFailed,
+    from pi.agent.env import (
+        ExecResult,
+        ExecutionEnv,
         ExecutionFailed,
         FileFailed,
+        FileInfo,
+        FileSystem,
         SessionError,
         SessionFailed,
+        Shell,
     )
     from pi.agent.errors import AgentBusy, CannotContinue, PromptRefused, WouldDeadlock
     from pi.agent.events import (
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
         AgentSettled,
         AgentStart,
         EntryAppended,
+        Listener,
         MessageEnd,
         MessageStart,
         MessageUpdate,
@@ -46,12 +49,9 @@ if TYPE_CHECKING:
         TurnEnd,
         TurnStart,
     )
-    from pi.agent.harness import AgentHarness
-    from pi.agent.listeners import Listener
-    from pi.agent.policy import Boundary, Interrupt, Next, Policy, Request, StopRun, ToolRefused
-    from pi.agent.provider_hooks import ProviderHooks
-    from pi.agent.skills import Skill
-    from pi.agent.store import (
+    from pi.agent.harness.harness import AgentHarness, SystemPrompt
+    from pi.agent.harness.hooks import ProviderHooks
+    from pi.agent.harness.store import (
         Compaction,
         ConversationStore,
         Entry,
@@ -61,10 +61,11 @@ if TYPE_CHECKING:
         ThinkingLevelChange,
         visible_messages,
     )
-    from pi.agent.stream_proxy import StreamProxy, stream_proxy
-    from pi.agent.system_prompt import SystemPrompt
-    from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
-    from pi.agent.tool_forms import make_tool, tool
+    from pi.agent.policy import Boundary, Interrupt, Next, Policy, Request, StopRun, ToolRefused
+    from pi.agent.proxy import StreamProxy, stream_proxy
+    from pi.agent.skills import Skill
+    from pi.agent.tools.define import make_tool, tool
+    from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
     from pi.base.records import Meta, Record, replace
 
 __all__ = [
@@ -138,15 +139,19 @@ __all__ = [
 
 _HOMES = {
     "pi.agent.agent": ("Agent", "AgentState", "StreamFn"),
-    "pi.agent.compaction.settings": ("CompactionSettings",),
+    "pi.agent.compaction.errors": ("CompactionFailed",),
+    "pi.agent.compaction.budget": ("CompactionSettings",),
     "pi.agent.conversation": ("AgentMessage", "Conversation", "MemoryConversation"),
-    "pi.agent.env": ("ExecResult", "ExecutionEnv", "FileInfo", "FileSystem", "Shell"),
-    "pi.agent.error_codes": (
-        "CompactionFailed",
+    "pi.agent.env": (
+        "ExecResult",
+        "ExecutionEnv",
         "ExecutionFailed",
         "FileFailed",
+        "FileInfo",
+        "FileSystem",
         "SessionError",
         "SessionFailed",
+        "Shell",
     ),
     "pi.agent.errors": ("AgentBusy", "CannotContinue", "PromptRefused", "WouldDeadlock"),
     "pi.agent.events": (
@@ -155,6 +160,7 @@ _HOMES = {
         "AgentSettled",
         "AgentStart",
         "EntryAppended",
+        "Listener",
         "MessageEnd",
         "MessageStart",
         "MessageUpdate",
@@ -165,20 +171,9 @@ _HOMES = {
         "TurnEnd",
         "TurnStart",
     ),
-    "pi.agent.harness": ("AgentHarness",),
-    "pi.agent.listeners": ("Listener",),
-    "pi.agent.policy": (
-        "Boundary",
-        "Interrupt",
-        "Next",
-        "Policy",
-        "Request",
-        "StopRun",
-        "ToolRefused",
-    ),
-    "pi.agent.provider_hooks": ("ProviderHooks",),
-    "pi.agent.skills": ("Skill",),
-    "pi.agent.store": (
+    "pi.agent.harness.harness": ("AgentHarness", "SystemPrompt"),
+    "pi.agent.harness.hooks": ("ProviderHooks",),
+    "pi.agent.harness.store": (
         "Compaction",
         "ConversationStore",
         "Entry",
@@ -188,28 +183,23 @@ _HOMES = {
         "ThinkingLevelChange",
         "visible_messages",
     ),
-    "pi.agent.stream_proxy": ("StreamProxy", "stream_proxy"),
-    "pi.agent.system_prompt": ("SystemPrompt",),
-    "pi.agent.tool": ("AgentTool", "ToolContext", "ToolFailed", "ToolResult"),
-    "pi.agent.tool_forms": ("make_tool", "tool"),
+    "pi.agent.policy": (
+        "Boundary",
+        "Interrupt",
+        "Next",
+        "Policy",
+        "Request",
+        "StopRun",
+        "ToolRefused",
+    ),
+    "pi.agent.proxy": ("StreamProxy", "stream_proxy"),
+    "pi.agent.skills": ("Skill",),
+    "pi.agent.tools.define": ("make_tool", "tool"),
+    "pi.agent.tools.tool": ("AgentTool", "ToolContext", "ToolFailed", "ToolResult"),
     "pi.base.records": ("Meta", "Record", "replace"),
 }
 """The module of each name."""
 
-
-class _Package(ModuleType):
-    """Keeps ``tool`` and ``stream_proxy`` functions when the modules of these names are loaded.
-
-    Python stores a submodule in its package, so that ``from pi.agent import tool`` would return
-    the module as soon as anything has imported it.
-    """
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (isinstance(value, ModuleType) and name in __all__):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 if not TYPE_CHECKING:  # type checkers would take any name for one of ours
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from typing import TypeAlias
 
+from pi.agent.abort import Abort
 from pi.agent.conversation import (
     AgentMessage,
     Conversation,
@@ -17,18 +18,23 @@ from pi.agent.conversation import (
     Transform,
     as_it_is,
 )
-from pi.agent.declaring import Prompt, changes, whole
 from pi.agent.errors import AgentBusy, CannotContinue, WouldDeadlock
-from pi.agent.events import AgentEvent
-from pi.agent.inbox import Inbox, QueueMode, user_message
-from pi.agent.listeners import Listener, Listeners
-from pi.agent.open_answer import OpenAnswer
+from pi.agent.events import (
+    AgentEvent,
+    Listener,
+    Listeners,
+    MessageEnd,
+    MessageStart,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+)
+from pi.agent.loop import Runs
+from pi.agent.model_requests import Prompt, changes, whole
 from pi.agent.policy import Next, Policy, Request
-from pi.agent.progress import Progress
-from pi.agent.runs import Runs
-from pi.agent.tool import AgentTool
-from pi.agent.waiting import Abort
-from pi.agent.world import World
+from pi.agent.queues import Inbox, QueueMode, user_message
+from pi.agent.response import OpenAnswer
+from pi.agent.run_context import World
+from pi.agent.tools.tool import AgentTool
 from pi.ai.messages import (
     AssistantMessage,
     Context,
@@ -44,7 +50,50 @@ from pi.ai.stream import EventStream
 from pi.base.clock import Clock, SystemClock
 from pi.base.records import Record, replace
 
-__all__ = ["Agent", "AgentState", "Listener", "StreamFn", "Transform"]
+# How far an agent has come with its run.
+
+
+class Progress:
+    """Follows what an agent tells; nothing is open between two runs."""
+
+    def __init__(self) -> None:
+        self.open_calls: set[str] = set()
+        """The calls of tools that have not ended."""
+        self.error: str | None = None
+        """Why the last answer failed, if it did."""
+        self._answer: EventStream | None = None
+        self._answering = False
+
+    @property
+    def partial_answer(self) -> AssistantMessage | None:
+        """The answer that is being streamed, as far as it has come."""
+        return self._answer.partial if self._answering and self._answer is not None else None
+
+    def ask(self, answer: EventStream) -> None:
+        """The model was asked; this is what it will answer."""
+        self._answer = answer
+
+    def hear(self, event: AgentEvent) -> None:
+        """Take what the agent tells."""
+        match event:
+            case MessageStart(message=AssistantMessage()):
+                self._answering = True
+            case MessageEnd(message=AssistantMessage() as message):
+                self._answering = False
+                self.error = message.error_message or None
+            case ToolExecutionStart():
+                self.open_calls.add(event.tool_call_id)
+            case ToolExecutionEnd():
+                self.open_calls.discard(event.tool_call_id)
+            case _:
+                pass
+
+    def end(self) -> None:
+        """The run is over."""
+        self._answer = None
+        self._answering = False
+        self.open_calls.clear()
+
 
 StreamFn: TypeAlias = Callable[[Model, Context, StreamOptions], EventStream]
 """Reaches a model; ``Models.stream_simple`` is one."""

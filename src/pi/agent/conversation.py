@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
+from msgspec import UNSET
+
 from pi.agent.policy import Draft
 from pi.ai.messages import (
     AssistantMessage,
@@ -16,7 +18,7 @@ from pi.ai.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from pi.base.records import UNSET, replace
+from pi.base.records import replace
 
 T = TypeVar("T")
 

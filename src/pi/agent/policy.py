@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
-from pi.agent.tool import ToolResult
+from pi.agent.tools.tool import ToolResult
 from pi.ai.errors import ProviderError
 from pi.ai.events import Delta
 from pi.ai.messages import AssistantMessage, Message, Tool, ToolCall, ToolResultMessage

@@ -20,7 +20,7 @@ from pi.agent.policy import (
     StopRun,
     ToolRefused,
 )
-from pi.agent.tool import ToolResult
+from pi.agent.tools.tool import ToolResult
 from pi.ai.events import Delta, ToolCallDelta
 from pi.ai.messages import Image, Json, Text, ToolCall
 from pi.base.records import Record

@@ -13,8 +13,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeAlias
 
-from pi.agent.event_queue import EventQueue
+from msgspec import UNSET
+
+from pi.agent.abort import Abort, Aborted
 from pi.agent.events import (
+    AgentEvent,
     Emit,
     ToolExecutionEnd,
     ToolExecutionStart,
@@ -22,15 +25,55 @@ from pi.agent.events import (
     ToolOutput,
 )
 from pi.agent.policy import Next, Policy, StopRun, ToolRefused
-from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
-from pi.agent.tool_forms import as_result
-from pi.agent.waiting import Abort, Aborted
+from pi.agent.tools.define import as_result
+from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.builder import INVALID_ARGUMENTS
 from pi.ai.messages import AssistantMessage, Json, ToolCall, ToolResultMessage
 from pi.base.clock import Clock
-from pi.base.records import UNSET, Record, replace
+from pi.base.records import Record, replace
 
 log = logging.getLogger(__name__)
+
+
+# Events of several tasks, told in one order.
+
+
+class EventQueue:
+    """Tells events one after another, in the order in which they were put."""
+
+    def __init__(self, emit: Emit) -> None:
+        self._emit = emit
+        self._queue: asyncio.Queue[AgentEvent] = asyncio.Queue()
+        self._task: asyncio.Task[None] | None = None
+
+    def put(self, event: AgentEvent) -> None:
+        """Have ``event`` told as soon as those before it have been."""
+        self._queue.put_nowait(event)
+
+    async def told(self) -> None:
+        """Wait until everybody has heard everything."""
+        await self._queue.join()
+
+    async def __aenter__(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._tell(), name="tool events")
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        assert self._task is not None
+        try:
+            if kind is None:
+                await self.told()
+        finally:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    async def _tell(self) -> None:
+        while True:
+            event = await self._queue.get()
+            try:
+                await self._emit(event)
+            finally:
+                self._queue.task_done()
+
 
 CLEAN_UP_SECONDS = 2.0
 """How long a cancelled tool may take to put things in order before it is left alone."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from pi.ai.collection import ModelProvider, Models
 from pi.ai.errors import ProviderError
 from pi.ai.events import (
     Delta,
@@ -45,8 +46,7 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model, ThinkingLevel
-from pi.ai.models_collection import ModelProvider, Models
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
 
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from pi.ai.auth.storage import AuthStorage
     from pi.ai.factory import create_images_models, create_models
     from pi.ai.images.collection import ImagesModels
-    from pi.ai.images.picture import ImageModel, ImageRequest, ImageResult
-    from pi.ai.wire.pi_messages.protocol import ProxyRequest
+    from pi.ai.images.formats import ImageModel, ImageRequest, ImageResult
+    from pi.ai.wire.pi_messages.request import ProxyRequest
     from pi.ai.wire.pi_messages.server import (
         PROXY_CONTENT_TYPE,
         proxy_messages,
@@ -121,8 +121,8 @@ _HOMES = {
     "pi.ai.auth.storage": ("AuthStorage",),
     "pi.ai.factory": ("create_images_models", "create_models"),
     "pi.ai.images.collection": ("ImagesModels",),
-    "pi.ai.images.picture": ("ImageModel", "ImageRequest", "ImageResult"),
-    "pi.ai.wire.pi_messages.protocol": ("ProxyRequest",),
+    "pi.ai.images.formats": ("ImageModel", "ImageRequest", "ImageResult"),
+    "pi.ai.wire.pi_messages.request": ("ProxyRequest",),
     "pi.ai.wire.pi_messages.server": (
         "PROXY_CONTENT_TYPE",
         "proxy_messages",

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from typing import Literal, TypeAlias
 
+from msgspec import UNSET, UnsetType
+
 from pi.ai.errors import AnswerTooLarge, ProviderError
 from pi.ai.events import (
     Done,
@@ -28,9 +30,7 @@ from pi.ai.events import (
     ToolCallStart,
 )
 from pi.ai.messages import AssistantMessage, Json, StopReason, Text, Thinking, ToolCall, Usage
-from pi.ai.models.model import Model
-from pi.ai.pricing import priced
-from pi.base.records import UNSET, UnsetType
+from pi.ai.models.model import Model, priced
 
 INVALID_ARGUMENTS = "invalid_tool_arguments"
 """Type of the diagnostic that names a call whose arguments are not JSON."""
@@ -148,7 +148,7 @@ class ToolCallBlock(TextBlock):
             return self._parsed
         arguments = self._whole_arguments()
         if arguments is None:
-            from pi.ai.partial_json import parse_partial  # here, as below
+            from pi.ai.json_text import parse_partial  # here, as below
 
             arguments = parse_partial(self.text)
         if not self.open:
@@ -157,7 +157,7 @@ class ToolCallBlock(TextBlock):
 
     def _whole_arguments(self) -> Json | None:
         # Here and not above: it loads a parser that ``import pi.ai`` need not wait for.
-        from pi.ai.partial_json import parse_arguments
+        from pi.ai.json_text import parse_arguments
 
         return self.arguments if self.arguments is not None else parse_arguments(self.text)
 
@@ -358,7 +358,7 @@ class MessageBuilder:
         """Say which calls have arguments that are not JSON: they must be refused, not run."""
         for block in self._calls():
             if block.broken:
-                from pi.ai.partial_json import why_refused  # here, as above
+                from pi.ai.json_text import why_refused  # here, as above
 
                 details = {"toolCallId": block.id, "text": block.text[:MOST_SHOWN]}
                 if reason := why_refused(block.text):

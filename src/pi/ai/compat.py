@@ -7,10 +7,10 @@ use; ``reset`` closes and forgets it.
 
 from __future__ import annotations
 
+from pi.ai.collection import ModelProvider, Models
 from pi.ai.factory import create_models
 from pi.ai.messages import AssistantMessage, Context
 from pi.ai.models.model import Model
-from pi.ai.models_collection import ModelProvider, Models
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
 

@@ -11,31 +11,28 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi.ai.auth import anthropic_gateway
+from pi.ai.auth import authentication
 from pi.ai.auth.authentication import Authentication
 from pi.ai.auth.storage import AuthStorage
+from pi.ai.collection import ModelProvider, Models
 from pi.ai.messages import Json
-from pi.ai.models.catalog import bundled_models
+from pi.ai.models.catalog import ModelsStore, bundled_models
 from pi.ai.models.custom import CustomModels, CustomProvider, customised
 from pi.ai.models.model import Model
-from pi.ai.models.store import ModelsStore
-from pi.ai.models_collection import ModelProvider, Models
-from pi.ai.providers.built_in import WireProvider
+from pi.ai.provider import Provider
 from pi.ai.providers.chosen_servers import ChosenServers
-from pi.ai.providers.copilot import CopilotProvider
-from pi.ai.providers.demo import demo_provider
-from pi.ai.providers.discovered import local_providers
-from pi.ai.providers.local import LocalProvider
-from pi.ai.providers.provider import Provider
-from pi.ai.providers.radius import GatewayProvider, openai_models
+from pi.ai.providers.discovered import GatewayProvider, local_providers, openai_models
+from pi.ai.providers.embedded import LocalProvider
+from pi.ai.providers.faux import demo_provider
 from pi.ai.providers.rows import BUILT_IN
+from pi.ai.providers.wire_provider import CopilotProvider, WireProvider
 from pi.base.clock import Clock, SystemClock
 from pi.base.files import expand_home
 from pi.base.records import Record, replace
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
-    from pi.ai.exchange import Services
     from pi.ai.images.collection import ImagesModels
+    from pi.ai.wire_support.exchange import Services
 
 LOOPBACK = "127.0.0.1,localhost,::1"
 GATEWAY_VARIABLE = "PI_RADIUS_GATEWAY"
@@ -109,8 +106,7 @@ def create_images_models(
     What is left out is that of the process, as for ``create_models``.
     """
     # Here, not above: few programs make pictures.
-    from pi.ai.images.collection import ImagesModels
-    from pi.ai.images.rows import IMAGE_MODELS
+    from pi.ai.images.collection import IMAGE_MODELS, ImagesModels
 
     environ = os.environ if environ is None else environ
     clock, cwd = clock or SystemClock(), cwd or Path.cwd()
@@ -137,12 +133,12 @@ def weights_folder(folder: Path) -> Path:
 def make_services(environ: Mapping[str, str], clock: Clock, network: Network) -> Services:
     """The world as wires touch it. Servers on this machine are never asked through a proxy."""
     # Here, not above: no HTTP client before the first request.
-    from pi.ai.exchange import Services
     from pi.ai.http.client import HttpClient
     from pi.ai.http.tls import TlsSettings
+    from pi.ai.wire_support.exchange import Services
 
     excepted = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
-    ours = environ if anthropic_gateway.uses_foundry(environ) else {}
+    ours = environ if authentication.uses_foundry(environ) else {}
     http = HttpClient(
         environ={**environ, "no_proxy": f"{excepted},{LOOPBACK}"},
         proxy=network.proxy,
@@ -150,7 +146,7 @@ def make_services(environ: Mapping[str, str], clock: Clock, network: Network) ->
             extra_ca=network.extra_ca,
             client_certificate=network.client_certificate
             or ours.get("CLAUDE_CODE_CLIENT_CERT", ""),
-            client_key=network.client_key or ours.get(anthropic_gateway.CLIENT_KEY, ""),
+            client_key=network.client_key or ours.get(authentication.CLIENT_KEY, ""),
         ),
     )
     return Services(http=http, clock=clock, environ=environ)
@@ -159,7 +155,7 @@ def make_services(environ: Mapping[str, str], clock: Clock, network: Network) ->
 def _own(custom: CustomModels | None, environ: Mapping[str, str]) -> tuple[CustomProvider, ...]:
     """What models.json says of providers, and what variables say of a gateway to Anthropic."""
     said = {provider.id: provider for provider in (custom.providers if custom else ())}
-    through = anthropic_gateway.retargeted(said.get(anthropic_gateway.PROVIDER), environ)
+    through = authentication.retargeted(said.get(authentication.PROVIDER), environ)
     return tuple(({**said, through.id: through} if through else said).values())
 
 
@@ -173,7 +169,7 @@ def _providers(
 ) -> list[ModelProvider]:
     changes = {provider.id: provider for provider in own}
     rows = {row.id: row for row in BUILT_IN}
-    anthropic = anthropic_gateway.keyed(rows[anthropic_gateway.PROVIDER], environ)
+    anthropic = authentication.keyed(rows[authentication.PROVIDER], environ)
     rows[anthropic.id] = anthropic
     store = ModelsStore(folder / "models-store.json")
     providers: list[ModelProvider] = [

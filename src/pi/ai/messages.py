@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
-from pi.base.records import UNSET, Record, UnsetType, field
+from msgspec import UNSET, UnsetType, field
+
+from pi.base.records import Record
 
 Json: TypeAlias = dict[str, Any]
 """A JSON object of somebody else's making."""
@@ -193,3 +195,32 @@ class Context(Record):
 def blocks(content: str | tuple[Text | Image, ...]) -> tuple[Text | Image, ...]:
     """A message's content as blocks, however it was written."""
     return (Text(text=content),) if isinstance(content, str) else content
+
+
+# What several requests cost together. Pure.
+
+
+def added(one: Usage, other: Usage) -> Usage:
+    """The sum of both; what neither reports stays unreported."""
+    return Usage(
+        input=one.input + other.input,
+        output=one.output + other.output,
+        cache_read=one.cache_read + other.cache_read,
+        cache_write=one.cache_write + other.cache_write,
+        cache_write_1h=_sum(one.cache_write_1h, other.cache_write_1h),
+        reasoning=_sum(one.reasoning, other.reasoning),
+        total_tokens=one.total_tokens + other.total_tokens,
+        cost=Cost(
+            input=one.cost.input + other.cost.input,
+            output=one.cost.output + other.cost.output,
+            cache_read=one.cost.cache_read + other.cost.cache_read,
+            cache_write=one.cost.cache_write + other.cost.cache_write,
+            total=one.cost.total + other.cost.total,
+        ),
+    )
+
+
+def _sum(one: int | UnsetType, other: int | UnsetType) -> int | UnsetType:
+    if one is UNSET:
+        return other
+    return one if other is UNSET else one + other

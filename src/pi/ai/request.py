@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Literal, TypeAlias
 
+from msgspec import field
+
 from pi.ai.messages import Json, Message
 from pi.ai.models.model import Model, ThinkingLevel
-from pi.base.records import Record, field
+from pi.base.records import Record
 
 CacheRetention: TypeAlias = Literal["none", "short", "long"]
 Transport: TypeAlias = Literal["auto", "sse", "websocket"]
@@ -71,7 +73,7 @@ class Call(Record):
     model: Model
     messages: tuple[Message, ...]
     """The conversation as it is kept, system messages included; each wire folds and prepares it
-    with ``pi.ai.transcript`` and ``pi.ai.handoff``."""
+    with ``pi.ai.transcript`` and ``pi.ai.wire_support.handoff``."""
     options: StreamOptions = StreamOptions()
     access: Access = Access()
 
@@ -106,3 +108,15 @@ def possible_choice(choice: ToolChoice | None, names: Collection[str]) -> ToolCh
     if isinstance(choice, dict) and (choice.get("type") == "tool" or "name" in choice):
         return choice if choice.get("name") in names else None
     return choice
+
+
+# What a caller tells of a request beside the conversation. Pure.
+#
+# Every API takes a part of it under a name of its own, and the rest is not sent there: Anthropic
+# and OpenAI take who asks, Mistral takes all of it, Bedrock takes labels for its logs.
+
+
+def user_id(call: Call) -> str | None:
+    """Who asks, in a form that only the caller understands: the metadata's ``user_id``."""
+    user = (call.options.metadata or {}).get("user_id")
+    return user if isinstance(user, str) and user else None

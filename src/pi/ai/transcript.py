@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec import UNSET
+
 from pi.ai.messages import Context, Message, SystemMessage, Tool
-from pi.base.records import UNSET, Record
+from pi.base.records import Record
 
 
 class Instructions(Record):
@@ -97,3 +99,17 @@ def checkpoint(system: Sequence[SystemMessage]) -> SystemMessage | None:
         tools_added=final_tools(system) or UNSET,
         timestamp=system[-1].timestamp,
     )
+
+
+# System messages in the middle of a conversation, as servers that take such get them. Pure.
+
+
+def told(message: SystemMessage) -> str:
+    """What ``message`` changes in the instructions, said to the model.
+
+    A section that is gone cannot be unsaid, so the model is told to disregard it.
+    """
+    sections = message.sections if isinstance(message.sections, dict) else {}
+    gone = (name for name, text in sections.items() if text is None)
+    notes = (f'The earlier section "{name}" no longer applies.' for name in gone)
+    return "\n\n".join(part for part in (render([message]), *notes) if part.strip())

@@ -5,7 +5,7 @@ PiError                 something went wrong that a person or a model can act on
 ├── SpawnFailed         a program could not be started                      (pi.base.processes)
 ├── HttpError           an HTTP exchange failed                             (pi.ai.http.errors)
 ├── ProviderError       a model could not be asked                          (pi.ai.errors)
-├── ToolFailed          a tool tells the model what went wrong              (pi.agent.tool)
+├── ToolFailed          a tool tells the model what went wrong              (pi.agent.tools.tool)
 ├── AgentBusy, …        an agent was asked for what it cannot do            (pi.agent.errors)
 └── CompactionFailed    a conversation could not be shortened               (pi.agent.compaction)
 

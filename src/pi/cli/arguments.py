@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias, cast
+
+from msgspec import field
 
 from pi.base.errors import PiError
-from pi.base.records import Record, field, replace
-from pi.cli.flags import FLAGS, MODES, TUI_MODES, Flag
+from pi.base.records import Record, replace
+from pi.cli.options import FLAGS, MODES, TUI_MODES, Flag
 
 ALONE = {
     "fork": ("session", "continue", "resume", "no_session"),
@@ -238,3 +240,30 @@ def _problems(arguments: Arguments) -> Iterator[str]:
 
 def _spelled(field: str) -> str:
     return f"--{field.replace('_', '-')}"
+
+
+# Which mode a command line means, and whether it can be had. Pure.
+
+
+Mode: TypeAlias = Literal["print", "json", "rpc", "interactive"]
+
+
+def chosen_mode(arguments: Arguments, *, terminal: bool) -> Mode:
+    """A mode that is named counts; else with a terminal at both ends it is interactive."""
+    named = arguments.text("mode")
+    if named in ("json", "rpc"):
+        return cast("Mode", named)
+    return "interactive" if terminal and not arguments.switch("print") else "print"
+
+
+def must_be_possible(arguments: Arguments, mode: Mode) -> None:
+    """Raise if the command line asks for what ``mode`` cannot do."""
+    if mode == "interactive":
+        return
+    if arguments.text("resume") == "":
+        raise BadArguments(
+            "--resume needs a screen to choose a session on.",
+            hint="Use --continue for the latest one, or --session <id>; `pi sessions` lists them.",
+        )
+    if mode == "rpc" and arguments.files:
+        raise BadArguments("@file arguments are not supported in RPC mode")

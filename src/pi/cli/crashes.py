@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pi.base.files import open_private
 from pi.cli.agent_dir import agent_directory
-from pi.modes.interactive.log_file import NAME, start_log
+from pi.modes.log_file import NAME, start_log
 
 log = logging.getLogger(__name__)
 

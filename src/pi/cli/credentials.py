@@ -6,27 +6,26 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
-from pi.ai.auth.clients import with_named_hosts
+from msgspec import UNSET, UnsetType
+
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import StoreDamaged
-from pi.ai.auth.resolve import how_to_get, resolve
-from pi.ai.auth.resolved import Resolved
+from pi.ai.auth.login_settings import with_named_hosts
+from pi.ai.auth.resolve import Resolved, how_to_get, resolve
 from pi.ai.auth.storage import AuthStorage
+from pi.ai.collection import Models
 from pi.ai.errors import ProviderError
 from pi.ai.factory import Network, make_services
 from pi.ai.messages import Json
-from pi.ai.models_collection import Models
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.base.fuzzy import nearest
-from pi.base.records import UNSET, Record, UnsetType, replace
-from pi.cli.configured import host_here
+from pi.base.records import Record, replace
+from pi.cli.command_context import host_here
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import UnknownModel
-from pi.coding.runtime.asking import discover_models
-from pi.coding.runtime.host import Host, settings_here
-from pi.coding.runtime.older_credentials import take_over
-from pi.coding.runtime.own_models import own_models
+from pi.coding.runtime.machine import Host, settings_here
+from pi.coding.runtime.models import discover_models, own_models, take_over
 from pi.coding.settings.settings import Settings
 
 Reason = Literal[

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pi import __version__
 from pi.cli.arguments import Arguments, parse_arguments, parse_words
-from pi.cli.commands import Command, find_command
+from pi.cli.options import Command, find_command
 from pi.modes.phases import phase, ready
 
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
@@ -28,7 +28,7 @@ def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
         sys.stdout.write(f"{__version__}\n")
         return 0
     if arguments.switch("help"):
-        from pi.cli.extension_words import declared_in_manifests
+        from pi.cli.extension_options import declared_in_manifests
         from pi.cli.help import main_help
 
         declared = declared_in_manifests(arguments, environ, Path.cwd())
@@ -45,7 +45,7 @@ def _is_slip(word: str) -> bool:
     if not (word[:1].isalpha() and _NAME.issuperset(word) and sys.stdin.isatty()):
         return False
     from pi.base.fuzzy import nearest
-    from pi.cli.commands import COMMANDS
+    from pi.cli.options import COMMANDS
 
     meant = nearest(word, [command.name for command in COMMANDS])
     if meant is None:
@@ -60,7 +60,7 @@ def _is_slip(word: str) -> bool:
 def _arguments(words: Sequence[str], environ: Mapping[str, str]) -> Arguments:
     """What the words of a session say; the first of them may be a command of an extension."""
     if words and words[0][:1].isalpha() and _NAME.issuperset(words[0]):
-        from pi.cli.extension_words import with_subcommand
+        from pi.cli.extension_options import with_subcommand
 
         if (arguments := with_subcommand(words, environ, Path.cwd())) is not None:
             return arguments
@@ -88,21 +88,21 @@ def _run_session(arguments: Arguments, environ: Mapping[str, str]) -> int:
     if arguments.switch("offline"):
         environ = {**environ, "PI_OFFLINE": "1"}
     if arguments.undecided:
-        from pi.cli.extension_words import decided_early
+        from pi.cli.extension_options import decided_early
 
         arguments = decided_early(arguments, environ, Path.cwd())
     if (search := arguments.text("list_models")) is not None:
+        from pi.cli.session_setup import approval
         from pi.cli.subcommands.models import list_models
-        from pi.cli.wishes import approval
 
         _collect_garbage()
         return list_models(search, environ, approve=approval(arguments))
     if (paths := arguments.texts("export")) is not None:
-        from pi.cli.exporting import export
+        from pi.cli.subcommands.sessions import export
 
         _collect_garbage()
         return export(paths, environ)
-    from pi.cli.modes import chosen_mode, must_be_possible
+    from pi.cli.arguments import chosen_mode, must_be_possible
 
     mode = chosen_mode(arguments, terminal=sys.stdin.isatty() and sys.stdout.isatty())
     must_be_possible(arguments, mode)

@@ -11,25 +11,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pi.ai.models.model import Model
-from pi.cli.arguments import Arguments, BadArguments
-from pi.cli.configured import named_session_dir
-from pi.cli.first_message import assembled_prompts
-from pi.cli.modes import Mode
-from pi.cli.session_choice import Declined, SessionChoice
-from pi.cli.signals import run_until_signal
-from pi.cli.standard_streams import complain, confirm, piped_input, protocol_output
-from pi.cli.wishes import session_options, warnings
+from pi.cli.arguments import Arguments, BadArguments, Mode
+from pi.cli.command_context import named_session_dir
+from pi.cli.process import complain, confirm, piped_input, protocol_output, run_until_signal
+from pi.cli.session_setup import (
+    Declined,
+    SessionChoice,
+    assembled_prompts,
+    session_options,
+    warnings,
+)
 from pi.coding.runtime.assemble import Assembled, assemble
-from pi.coding.runtime.host import Host
-from pi.coding.runtime.parts import Parts
-from pi.coding.runtime.prompting import NoModel
+from pi.coding.runtime.machine import Host
+from pi.coding.runtime.options import Parts
+from pi.coding.runtime.session.prompts import NoModel
 from pi.coding.session.errors import NoMatchingSession
-from pi.modes.json_lines import Prompt
-from pi.modes.output import Output
+from pi.modes.headless import Prompt
 from pi.modes.phases import phase
+from pi.modes.stdio import Output
 
 if TYPE_CHECKING:  # loaded with the first extension
-    from pi.coding.extension_host.stalls import Stalled
+    from pi.coding.extension_host.watchdog import Stalled
 
 
 def run(
@@ -87,7 +89,7 @@ async def _run(
     output = Output(stdout)
     try:
         if arguments.undecided:
-            from pi.cli.extension_words import decided
+            from pi.cli.extension_options import decided
 
             prompts = said(decided(arguments, built.session.extensions.flags()))
         if mode != "rpc":
@@ -122,7 +124,7 @@ def _start_log(host: Host) -> Callable[[], None]:
     Otherwise only the screen keeps one: here warnings go to standard error.
     """
     if host.environ.get("PI_CODEX_DEBUG"):
-        from pi.modes.interactive.log_file import CODEX_DEBUG, is_detailed, start_log
+        from pi.modes.log_file import CODEX_DEBUG, is_detailed, start_log
 
         if is_detailed(host.environ, CODEX_DEBUG):
             return start_log(host.agent_dir, host.environ)
@@ -136,7 +138,9 @@ def _check_prompts(prompts: Sequence[Prompt]) -> None:
 
 
 async def _embedded_model(host: Host) -> Model | None:
-    from pi.cli.embedded import embedded_model  # its HTTP client is for those who have no key
+    from pi.cli.subcommands.models import (
+        embedded_model,  # its HTTP client is for those who have no key
+    )
 
     return await embedded_model(host)
 
@@ -150,8 +154,8 @@ def _name_stalled(stalled: Stalled) -> None:
 async def _mode(mode: Mode, built: Assembled, prompts: Sequence[Prompt], output: Output) -> int:
     port = built.session
     if mode == "rpc":
-        from pi.modes.input import read_chunks
         from pi.modes.rpc.server import RpcServer
+        from pi.modes.stdio import read_chunks
 
         server = RpcServer(port, output)  # first: extensions can ask the client from the start
         await port.start()
@@ -159,10 +163,10 @@ async def _mode(mode: Mode, built: Assembled, prompts: Sequence[Prompt], output:
         return 0
     await port.start()
     if mode == "json":
-        from pi.modes.json_lines import run_json
+        from pi.modes.headless import run_json
 
         return await run_json(port, prompts, output, complain)
-    from pi.modes.print import run_print
+    from pi.modes.headless import run_print
 
     return await run_print(port, prompts, output, complain)
 
@@ -194,7 +198,7 @@ def _introduce(built: Assembled, *, verbose: bool) -> None:
     if built.note:
         complain(built.note)
     if verbose:
-        from pi.cli.introduction import introduction
+        from pi.cli.session_setup import introduction
 
         for line in introduction(built):
             complain(line)

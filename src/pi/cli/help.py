@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pi import __version__
-from pi.cli.commands import COMMANDS, Command
-from pi.cli.flags import FLAGS, Flag
+from pi.cli.options import COMMANDS, FLAGS, Command, Flag
 
 if TYPE_CHECKING:  # most pages have none
-    from pi.coding.extension_host.manifest import Subcommand
+    from pi.coding.extension_host.discovery.manifest import Subcommand
 
 LEFT = 32
 """Columns of what is typed; what it does stands beside it, or below if there is no room."""

@@ -12,13 +12,13 @@ from pi.base.clock import SystemClock
 from pi.base.errors import PiError
 from pi.cli.agent_dir import agent_directory
 from pi.cli.arguments import Arguments
-from pi.cli.signals import Signalled, until_signal
+from pi.cli.process import Signalled, until_signal
 from pi.modes.interactive import app
 from pi.modes.interactive.startup import Opened, Opening, Start
 from pi.modes.phases import phase
 
 if TYPE_CHECKING:  # nothing of this is loaded before the first frame
-    from pi.coding.trust.trust import Choice
+    from pi.coding.trust import Choice
     from pi.modes.interactive.ui import Commands, Ui
 
 
@@ -71,8 +71,8 @@ def _start(
 
 def _without_session(problem: PiError) -> int:
     """The exit code when there is no session to talk in; others tell what is not told here."""
-    from pi.cli.session_choice import Declined
-    from pi.cli.standard_streams import complain
+    from pi.cli.process import complain
+    from pi.cli.session_setup import Declined
     from pi.coding.session.errors import NoMatchingSession
 
     match problem:
@@ -88,18 +88,17 @@ def _without_session(problem: PiError) -> int:
 def _load() -> None:
     """Import what the session and the screen around it need: all of it is slower than a frame."""
     import pi.cli.opening
-    import pi.modes.interactive.commands.built_in
-    import pi.modes.interactive.drafts
-    import pi.modes.interactive.session_view  # noqa: F401 - imported to be there
+    import pi.modes.interactive.commands.table
+    import pi.modes.interactive.session_lifecycle  # noqa: F401 - imported to be there
 
 
 def _commands(ui: Ui) -> Commands:
-    from pi.modes.interactive.commands.built_in import BuiltInCommands
+    from pi.modes.interactive.commands.table import BuiltInCommands
 
     return BuiltInCommands(ui)
 
 
 async def _ask_trust(ui: Ui, folder: Path) -> Choice | None:
-    from pi.modes.interactive.dialogs.trust import ask_trust
+    from pi.modes.interactive.dialogs.opening import ask_trust
 
     return await ask_trust(ui, folder)

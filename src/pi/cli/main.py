@@ -147,9 +147,9 @@ def _list_what_goes_on() -> None:
 
 def _leave_hanging_threads(code: int) -> None:
     """End here if a thread hangs: Python would wait for it."""
-    if "pi.cli.hanging" not in sys.modules:
+    if "pi.cli.process" not in sys.modules:
         return  # there were no threads
-    from pi.cli.hanging import still_working
+    from pi.cli.process import still_working
 
     if still_working():
         sys.stdout.flush()

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from pi import __version__
 from pi.base.errors import PiError
+from pi.base.files import expand_home
 from pi.base.records import replace
 from pi.cli.arguments import Arguments
-from pi.cli.configured import named_session_dir
-from pi.cli.first_message import assembled_prompts
-from pi.cli.session_choice import KEPT, Declined, SessionChoice
-from pi.cli.wishes import session_options, warnings
+from pi.cli.command_context import named_session_dir
+from pi.cli.session_setup import (
+    KEPT,
+    Declined,
+    SessionChoice,
+    assembled_prompts,
+    session_options,
+    warnings,
+)
+from pi.coding.resources.discovery import Selection
+from pi.coding.resources.sources import is_file, is_folder, theme_files
 from pi.coding.runtime.assemble import Assembled, assemble
-from pi.coding.runtime.host import Host
-from pi.coding.runtime.parts import Parts
+from pi.coding.runtime.machine import Host
+from pi.coding.runtime.options import Parts
+from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.errors import DirectoryGone, SessionInUse
+from pi.coding.settings.settings import Settings
+from pi.modes.headless import Prompt
 from pi.modes.interactive.startup import Opened, Opening
-from pi.modes.json_lines import Prompt
 from pi.modes.phases import phase
 
 if TYPE_CHECKING:
     from pi.modes.interactive.ui import Ui
+
 
 HINT = "To resume this session: pi --session {id}"
 LOSS = "Not everything that was said could be saved."
@@ -78,7 +89,7 @@ async def _chosen(arguments: Arguments, host: Host, cwd: Path, opening: Opening)
     try:
         return await _confirmed(arguments, host, cwd, opening)
     except SessionInUse as busy:
-        from pi.modes.interactive.dialogs.sessions.in_use import wants_fork  # seldom needed
+        from pi.modes.interactive.dialogs.opening import wants_fork  # seldom needed
 
         if not await wants_fork(opening.ui, busy):
             raise Declined("") from busy
@@ -111,7 +122,7 @@ async def _in_some_folder(
     try:
         return await _assembled(arguments, host, cwd, opening, answers=answers)
     except DirectoryGone as gone:
-        from pi.modes.interactive.dialogs.sessions.missing_folder import wants_it_here
+        from pi.modes.interactive.dialogs.opening import wants_it_here
 
         if not await wants_it_here(opening.ui, gone.stored, str(cwd)):
             raise Declined("") from gone
@@ -167,7 +178,7 @@ def _confirming(answers: Sequence[bool]) -> Callable[[str], bool]:
 
 async def _decided(arguments: Arguments, built: Assembled) -> Arguments:
     """What was said, now that the flags of extensions are known."""
-    from pi.cli.extension_words import decided  # most command lines have no such flags
+    from pi.cli.extension_options import decided  # most command lines have no such flags
 
     try:
         return decided(arguments, built.session.extensions.flags())
@@ -189,7 +200,7 @@ def _leave(built: Assembled, choice: SessionChoice, host: Host) -> str:
 def _lines(built: Assembled, *, verbose: bool) -> list[str]:
     """What the person reads at the start: everything, or a line."""
     if verbose:
-        from pi.cli.introduction import introduction
+        from pi.cli.session_setup import introduction
 
         return list(introduction(built))
     resources = built.workspace.resources
@@ -205,15 +216,13 @@ def _lines(built: Assembled, *, verbose: bool) -> list[str]:
 
 
 def _themes(arguments: Arguments, built: Assembled, host: Host, cwd: Path) -> list[Path]:
-    from pi.cli.theme_files import session_themes
 
     known = built.session.extensions.theme_paths
     return session_themes(arguments, built.workspace, host, cwd=cwd, of_extensions=known)
 
 
 async def _welcome(ui: Ui) -> None:
-    from pi.modes.interactive.plan_warning import warn_of_extra_usage
-    from pi.modes.interactive.welcome import welcome
+    from pi.modes.interactive.welcome import warn_of_extra_usage, welcome
 
     await welcome(ui, __version__)
     await warn_of_extra_usage(ui)
@@ -226,3 +235,68 @@ async def _news(host: Host) -> str:
     check = UpdateCheck(host)
     await check.look()
     return check.notice()
+
+
+# Which theme files a session may use: named, or of the project, the person, packages.
+
+
+_FOLDER = "themes"
+
+
+def session_themes(
+    arguments: Arguments,
+    workspace: Workspace,
+    host: Host,
+    *,
+    cwd: Path,
+    of_extensions: Iterable[Path] = (),
+) -> list[Path]:
+    """The files, what wins first. They are looked for anew each time; none is read.
+
+    ``cwd`` is where the command line was written, ``of_extensions`` are files and folders that
+    extensions know of.
+    """
+    given = [cwd / expand_home(path) for path in arguments.texts("theme") or ()]
+    named = list(_files(given))
+    if arguments.switch("no_themes"):
+        return named
+    of_packages = [place.path for each in workspace.packages for place in each.places("themes")]
+    return named + theme_paths(
+        workspace.settings,
+        host.agent_dir,
+        workspace.cwd / ".pi",
+        trusted=workspace.trust.trusted,
+        others=(*of_packages, *of_extensions),
+    )
+
+
+def theme_paths(
+    settings: Settings,
+    agent_dir: Path,
+    project: Path,
+    *,
+    trusted: bool,
+    others: Iterable[Path] = (),
+) -> list[Path]:
+    """The theme files of the settings, of both folders of themes and of ``others``."""
+    lists = (_selection(settings, "project", project), _selection(settings, "user", agent_dir))
+    places = [project / _FOLDER] if trusted else []
+    places.append(agent_dir / _FOLDER)
+    places += [path for each in lists for path in (*each.paths, *each.forced)]
+    found = _files((*places, *others))
+    return [path for path in found if all(each.admits(path, path.parent) for each in lists)]
+
+
+def _selection(settings: Settings, scope: str, base: Path) -> Selection:
+    """What a settings file says of themes; a project's says nothing before it is trusted."""
+    listed = settings.layer(scope, (_FOLDER,))
+    entries = listed if isinstance(listed, list) else []
+    return Selection.of([entry for entry in entries if isinstance(entry, str)], base)
+
+
+def _files(places: Iterable[Path]) -> Iterator[Path]:
+    for place in places:
+        if is_folder(place):
+            yield from theme_files(place)
+        elif is_file(place):
+            yield place

@@ -12,32 +12,29 @@ from pi.ai.messages import Json
 from pi.base.files import read_regular
 from pi.base.fuzzy import did_you_mean, nearest
 from pi.base.records import Record
-from pi.cli.theme_files import theme_paths
-from pi.coding.blobs.images import BlobOptions
+from pi.cli.opening import theme_paths
+from pi.coding.blobs.store import BlobOptions
 from pi.coding.compaction.options import (
     BadTokens,
     BranchSummaryOptions,
     CompactionOptions,
     check_tokens,
 )
-from pi.coding.models.patterns import find_scope
-from pi.coding.models.registry import ModelRegistry
-from pi.coding.retry.backoff import RetrySettings
-from pi.coding.runtime.asking import ProviderRetry
-from pi.coding.runtime.circles import CircleValues
-from pi.coding.runtime.exporting import ShareOptions
-from pi.coding.runtime.extended_bash import AsyncValues, BashValues, InterceptorValues
-from pi.coding.runtime.older_credentials import KEYS
+from pi.coding.models.registry import ModelRegistry, find_scope
+from pi.coding.retry import RetrySettings
+from pi.coding.runtime.models import KEYS, ProviderRetry
+from pi.coding.runtime.session.exports import ShareOptions
+from pi.coding.runtime.session.policies import CircleValues
+from pi.coding.runtime.tool_support import AsyncValues, BashValues, InterceptorValues
 from pi.coding.runtime.workspace import ShellEnvironment, ShellValues
-from pi.coding.settings.layers import value_at
-from pi.coding.settings.reading import read_record
-from pi.coding.settings.settings import Settings
+from pi.coding.settings.files import value_at
+from pi.coding.settings.settings import Settings, read_record
 from pi.coding.settings.table import SETTINGS, WITHOUT_EFFECT, WRITTEN_BY_PI, Setting
 from pi.coding.settings.values import Values
 from pi.coding.tools.registry import DEFAULT_TOOLS, READ_ONLY_TOOLS
-from pi.modes.interactive.theme_choice import BUILT_IN as BUILT_IN_THEMES
-from pi.modes.interactive.theme_choice import themes_in
 from pi.modes.interactive.theme_file import theme_name
+from pi.modes.interactive.theme_selector import BUILT_IN as BUILT_IN_THEMES
+from pi.modes.interactive.theme_selector import themes_in
 
 SECTIONS: tuple[tuple[tuple[str, ...], type[Record]], ...] = (
     ((), Values),

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
 from pi.ai.auth.errors import LoginCancelled
-from pi.ai.auth.login_ui import AuthUrl, DeviceCode, LoginUI, Notice, Prompt
+from pi.ai.auth.login import AuthUrl, DeviceCode, LoginUI, Notice, Prompt
 from pi.ai.auth.sign_in import sign_in, sign_in_with_key
 from pi.ai.factory import Network, make_services
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.base.terminal_text import one_line, sanitise
 from pi.cli.credentials import Credentials, NoCredentials
-from pi.cli.standard_streams import complain
+from pi.cli.process import complain
 
 
 class TerminalUI:

@@ -20,7 +20,7 @@ from pi import __version__
 from pi.base.errors import PiError
 from pi.base.files import private_directory, read_if_exists, replace_file
 from pi.base.records import UNREADABLE, Record, replace
-from pi.coding.runtime.host import Host, flag
+from pi.coding.runtime.machine import Host, flag
 
 log = logging.getLogger(__name__)
 

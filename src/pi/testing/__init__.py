@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pi.ai.providers.faux import FAUX_MODEL, Reply, call, calls, says, thinks
 from pi.ai.providers.faux import FauxProvider as ScriptedProvider
-from pi.testing.clock import FakeClock
+from pi.testing.fakes import FakeClock, ScriptedStream
 from pi.testing.sessions import make_session
-from pi.testing.streams import ScriptedStream
 
 if TYPE_CHECKING:
     from pi.testing.virtual_terminal import VirtualTerminal

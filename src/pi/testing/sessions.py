@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from pi.ai.providers.faux import FauxProvider, Step
 from pi.base.clock import Clock
-from pi.testing.clock import FakeClock
+from pi.testing.fakes import FakeClock
 
 if TYPE_CHECKING:
-    from pi.coding.runtime.agent_session import AgentSession
+    from pi.coding.runtime.session.agent_session import AgentSession
 
 ENVIRON = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
 
@@ -32,12 +32,11 @@ async def make_session(
     # Here, not above: most tests of an extension need no whole session.
     from pi.ai.auth.storage import AuthStorage
     from pi.ai.factory import create_models
-    from pi.coding.extension_host.finding import Wanted
+    from pi.coding.extension_host.discovery.finding import Wanted
     from pi.coding.models.registry import ModelRegistry
     from pi.coding.runtime.assemble import assemble
-    from pi.coding.runtime.host import Host
-    from pi.coding.runtime.options import SessionOptions
-    from pi.coding.runtime.parts import Parts
+    from pi.coding.runtime.machine import Host
+    from pi.coding.runtime.options import Parts, SessionOptions
 
     cwd, home, temporary = folder / "project", folder / "home", folder / "tmp"
     for place in (cwd, home, temporary):

@@ -10,12 +10,12 @@ from typing import Literal, Protocol, TypeAlias
 
 from pi.tui.component import Component
 from pi.tui.containers import Container
-from pi.tui.input.mouse import MouseReport
+from pi.tui.input.reports import MouseReport
 from pi.tui.overlays import OverlayHandle
-from pi.tui.screen.compositing import Layer
-from pi.tui.screen.ledger import Ledger
+from pi.tui.screen.history import Ledger
+from pi.tui.screen.pane_match import Tape
+from pi.tui.screen.rows import Layer
 from pi.tui.screen.screen import Frame, Repaint, Screen
-from pi.tui.screen.tape import Tape
 from pi.tui.terminal import Size
 
 Leave: TypeAlias = Literal["for good", "stopped", "lent"]

@@ -13,25 +13,21 @@ import sys
 from collections.abc import Sequence
 
 from pi.tui import gallery_samples as samples
-from pi.tui.capabilities import Capabilities, detect
 from pi.tui.component import Component
-from pi.tui.containers import Container
+from pi.tui.containers import Container, Spacer
 from pi.tui.gallery_samples import Paints, Scheme
-from pi.tui.images.detect import has_placeholders
-from pi.tui.images.graphics import Graphics
+from pi.tui.images.graphics import Graphics, Image
+from pi.tui.input.decoder import InputDecision
 from pi.tui.input.keys import matches_key
-from pi.tui.input_pump import InputDecision
-from pi.tui.process_terminal import own_terminal
 from pi.tui.stacks import HStack, VStack
 from pi.tui.style import ColourDepth
-from pi.tui.terminal import Terminal
+from pi.tui.terminal import Capabilities, Terminal, detect, has_placeholders
+from pi.tui.terminals.posix import own_terminal
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.tui import TUI
-from pi.tui.widgets.image import Image
 from pi.tui.widgets.loader import INTERVAL, Loader
 from pi.tui.widgets.markdown.widget import Markdown
-from pi.tui.widgets.spacer import Spacer
-from pi.tui.widgets.truncated_text import TruncatedText
+from pi.tui.widgets.text import TruncatedText
 
 
 class Gallery:

@@ -9,16 +9,13 @@ from pi.base.records import Record
 from pi.tui.component import Component
 from pi.tui.images.graphics import Picture, picture
 from pi.tui.style import ColourDepth, Style, painter
-from pi.tui.widgets.box import Box
-from pi.tui.widgets.cancellable_loader import CancellableLoader
 from pi.tui.widgets.editor.editor import Editor, EditorTheme
 from pi.tui.widgets.input import Input
-from pi.tui.widgets.markdown.look import CodeTheme, MarkdownTheme
-from pi.tui.widgets.progress_bar import ProgressBar
+from pi.tui.widgets.loader import CancellableLoader, ProgressBar
+from pi.tui.widgets.markdown.nodes import CodeTheme, MarkdownTheme
 from pi.tui.widgets.select_list import SelectItem, SelectList, SelectTheme
 from pi.tui.widgets.settings_list import SettingItem, SettingsList, SettingsTheme
-from pi.tui.widgets.text import Text
-from pi.tui.widgets.truncated_text import TruncatedText
+from pi.tui.widgets.text import Box, Text, TruncatedText
 
 Scheme: TypeAlias = Literal["dark", "light"]
 

@@ -8,12 +8,11 @@ the answer for one question is never taken for another's.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Literal, TypeAlias
 
-from pi.tui.capabilities import Capabilities
-from pi.tui.colour_scheme import Appearance
-from pi.tui.input import kitty
-from pi.tui.input.replies import (
+from pi.tui.input import key_codes
+from pi.tui.input.reports import (
     DEFAULT_CELL,
     CellSize,
     Colour,
@@ -26,6 +25,67 @@ from pi.tui.input.replies import (
 )
 from pi.tui.screen.rows import WRAP_ON
 from pi.tui.screen.screen import END_SYNC, HIDE_CURSOR, SHOW_CURSOR
+from pi.tui.terminal import Capabilities
+
+# Whether the terminal is dark or light: asked, told, or guessed from the environment.
+
+
+Scheme: TypeAlias = Literal["dark", "light"]
+
+
+def scheme_of(background: Colour) -> Scheme:
+    """What a background colour looks like, by its luminance as the eye sees it."""
+    luminance = 0.2126 * background.red + 0.7152 * background.green + 0.0722 * background.blue
+    return "light" if luminance > 0.5 else "dark"
+
+
+def scheme_from_environment(env: Mapping[str, str]) -> Scheme | None:
+    """What ``COLORFGBG`` (``foreground;background`` as palette numbers) says, if it is set."""
+    background = env.get("COLORFGBG", "").rpartition(";")[2]
+    if not (background.isascii() and background.isdigit()):
+        return None
+    return "light" if int(background) == 7 or 9 <= int(background) <= 15 else "dark"
+
+
+class Appearance:
+    """What is known about the terminal's colours, best source first.
+
+    The terminal's own word on dark or light, then its background colour, then ``COLORFGBG``, then
+    dark.
+    """
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self.background: Colour | None = None
+        self._told: Scheme | None = None
+        self._guessed = scheme_from_environment(env)
+        self._listeners: list[Callable[[Scheme], None]] = []
+
+    @property
+    def scheme(self) -> Scheme:
+        """Dark or light, as far as is known now."""
+        if self._told:
+            return self._told
+        if self.background:
+            return scheme_of(self.background)
+        return self._guessed or "dark"
+
+    def on_change(self, listener: Callable[[Scheme], None]) -> Callable[[], None]:
+        """Be told when ``scheme`` changes; returns what ends that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def take(self, reply: Colour | ColourScheme) -> None:
+        """Learn from what the terminal said."""
+        before = self.scheme
+        match reply:
+            case ColourScheme(scheme=scheme):
+                self._told = scheme
+            case Colour(slot="background"):
+                self.background = reply
+        if self.scheme != before:
+            for listener in tuple(self._listeners):
+                listener(self.scheme)
+
 
 PASTE_ON, PASTE_OFF = "\x1b[?2004h", "\x1b[?2004l"
 SCHEME_REPORTS_ON, SCHEME_REPORTS_OFF = "\x1b[?2031h", "\x1b[?2031l"
@@ -72,7 +132,13 @@ class Negotiation:
         """Switch on what is needed and ask what is unknown."""
         self._owners.clear()
         self.keyboard = "legacy"
-        parts = [PASTE_ON, kitty.PUSH, kitty.QUERY, self._ask(self._without_kitty), HIDE_CURSOR]
+        parts = [
+            PASTE_ON,
+            key_codes.PUSH,
+            key_codes.QUERY,
+            self._ask(self._without_kitty),
+            HIDE_CURSOR,
+        ]
         if self._capabilities.images:
             parts.append(ASK_CELL_SIZE)
         if self._follow_scheme:
@@ -86,12 +152,12 @@ class Negotiation:
 
     def ending(self, *, leave_window: str) -> str:
         """What takes everything back; ``leave_window`` moves the cursor out of the window."""
-        other_keys = kitty.MODIFY_OTHER_KEYS_OFF if self.keyboard == "modify-other-keys" else ""
+        other_keys = key_codes.MODIFY_OTHER_KEYS_OFF if self.keyboard == "modify-other-keys" else ""
         sync = END_SYNC if self.synchronized else ""
         reports = SCHEME_REPORTS_OFF if self._follow_scheme else ""
         reports += FOCUS_REPORTS_OFF if self._follows_focus else ""
         modes = SHOW_CURSOR + PASTE_OFF + reports
-        return f"{sync}{WRAP_ON}{kitty.POP}{other_keys}{leave_window}{modes}"
+        return f"{sync}{WRAP_ON}{key_codes.POP}{other_keys}{leave_window}{modes}"
 
     def follow_focus(self) -> None:
         """Have the terminal tell from now on when its window gets and loses the keyboard.
@@ -136,10 +202,10 @@ class Negotiation:
 
     def _with_kitty(self) -> None:
         if self.keyboard == "modify-other-keys":
-            self._write(kitty.MODIFY_OTHER_KEYS_OFF)
+            self._write(key_codes.MODIFY_OTHER_KEYS_OFF)
         self.keyboard = "kitty"
 
     def _without_kitty(self) -> None:
         if self.keyboard == "legacy" and self._capabilities.modify_other_keys:
             self.keyboard = "modify-other-keys"
-            self._write(kitty.MODIFY_OTHER_KEYS)
+            self._write(key_codes.MODIFY_OTHER_KEYS)

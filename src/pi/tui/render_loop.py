@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from pi.base.records import Record
+from pi.tui.screen.pane_match import Tape
+from pi.tui.terminal import Size, Timer, Timers
 
 FRAME_SECONDS = 1 / 60
 SLOWEST_FRAME_SECONDS = 0.25
-
-
-class Timer(Protocol):
-    """Something that will happen unless it is cancelled."""
-
-    def cancel(self) -> None:
-        """Keep it from happening."""
-        ...
-
-
-class Timers(Protocol):
-    """What an asyncio event loop has for timers."""
-
-    def time(self) -> float:
-        """Seconds that never run backwards."""
-        ...
-
-    def call_later(self, delay: float, callback: Callable[[], object]) -> Timer:
-        """Call back once after ``delay`` seconds.
-
-        Input that arrived by then is handled first: an asyncio loop runs what the sockets have
-        before the timers that are due.
-        """
-        ...
 
 
 class RenderLoop:
@@ -111,3 +91,109 @@ class Settle:
     def _fire(self) -> None:
         self._pending = None
         self._act()
+
+
+# A resize from its first step until everything stands still, and what to know before painting.
+
+
+LOOK_SECONDS = 2.5
+"""How long to wait for what a pane says it has."""
+MOST_LOOKS = 5
+"""How often a pane may have another size than it told before it is taken for somebody else's."""
+
+Look: TypeAlias = Callable[[Callable[[Tape | None], None]], Callable[[], object]]
+"""Looks at the pane and tells what it has, None if it cannot say; returns what ends that."""
+
+
+class Witness(Record):
+    """How to learn what a pane has after a resize."""
+
+    size: Callable[[], Size]
+    """The size that the pane has told."""
+    when_taken: Callable[[Callable[[], None]], None]
+    """Calls back when the pane has taken everything that was written."""
+    look: Look
+
+
+class Resizing:
+    """Waits until the size has not changed for a while, then looks at the pane, if it can.
+
+    ``act`` gets what was seen there. A step that comes meanwhile begins everything anew.
+    """
+
+    def __init__(
+        self,
+        timers: Timers,
+        act: Callable[[Tape | None], None],
+        *,
+        seconds: float,
+        witness: Witness | None = None,
+    ) -> None:
+        self._timers = timers
+        self._act = act
+        self._witness = witness
+        self._settle = Settle(timers, self._settled, seconds=seconds)
+        self._overdue: Timer | None = None
+        self._end_look: Callable[[], object] | None = None
+        self._looks = 0
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether nothing may be painted yet."""
+        return self._settle.is_pending or self._overdue is not None
+
+    def restart(self) -> None:
+        """The size has changed; wait from now on."""
+        self.stop()
+        self._settle.restart()
+
+    def stop(self) -> None:
+        """Wait no longer, and do nothing."""
+        self._settle.stop()
+        if self._overdue is not None:
+            self._overdue.cancel()
+            self._overdue = None
+        if self._end_look is not None:
+            self._end_look()
+            self._end_look = None
+
+    def _settled(self) -> None:
+        if self._witness is None:
+            self._act(None)
+            return
+        overdue = self._timers.call_later(LOOK_SECONDS, lambda: self._seen(None))
+        self._overdue = overdue
+        self._witness.when_taken(lambda: self._look(overdue))
+
+    def _look(self, asked_for: Timer) -> None:
+        if self._witness is not None and self._overdue is asked_for:
+            self._end_look = self._witness.look(self._seen)
+
+    def _seen(self, tape: Tape | None) -> None:
+        if self._witness is None or self._overdue is None:
+            return
+        self._looks += 1
+        told = self._witness.size()
+        has_told = tape is None or (tape.width, tape.height) == (told.columns, told.rows)
+        if not has_told and self._looks < MOST_LOOKS:
+            self.restart()  # it will tell soon, and what is painted before goes astray
+            return
+        self.stop()
+        self._looks = 0
+        self._act(tape if has_told else None)
+
+
+def looker(env: Mapping[str, str]) -> Look | None:
+    """What looks at the pane that the environment names, if it is one of tmux."""
+    pane = env.get("TMUX_PANE")
+    if not (env.get("TMUX") and pane):
+        return None
+
+    def look(done: Callable[[Tape | None], None]) -> Callable[[], object]:
+        from pi.tui.terminals.tmux import (
+            look_at,  # not at the top: few are in tmux, and fewer resize it
+        )
+
+        return look_at(pane, env, done)
+
+    return look

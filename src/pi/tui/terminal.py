@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Literal, Protocol, TypeAlias
 
 from pi.base.records import Record
+from pi.tui.style import ColourDepth
+
+
+class Timer(Protocol):
+    """Something that will happen unless it is cancelled."""
+
+    def cancel(self) -> None:
+        """Keep it from happening."""
+        ...
+
+
+class Timers(Protocol):
+    """What an asyncio event loop has for timers."""
+
+    def time(self) -> float:
+        """Seconds that never run backwards."""
+        ...
+
+    def call_later(self, delay: float, callback: Callable[[], object]) -> Timer:
+        """Call back once after ``delay`` seconds.
+
+        Input that arrived by then is handled first: an asyncio loop runs what the sockets have
+        before the timers that are due.
+        """
+        ...
 
 
 class Size(Record):
@@ -56,3 +81,225 @@ class Terminal(Protocol):
     def suspend(self) -> None:
         """Give the terminal back and stop the process, until somebody continues it."""
         ...
+
+
+# How long to wait for the rest of something that has begun to arrive.
+
+
+OVER_SSH = ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
+
+
+class Timing(Record):
+    """Seconds to wait before what has come is taken as it is."""
+
+    escape: float = 0.010
+    """After a lone ESC: is it the Escape key, or does a sequence follow?"""
+    introducer: float = 0.050
+    """After ``ESC [`` and its like, which are Alt+[ if nothing follows."""
+    fragment: float = 1.0
+    """After a longer beginning of a sequence. No key sends that, so it is dropped, never typed."""
+    paste: float = 1.0
+    """After the last piece of a paste whose end does not come."""
+
+
+def timing(env: Mapping[str, str]) -> Timing:
+    """What suits the connection: ``PI_TUI_ESC_TIMEOUT`` in milliseconds, more patience over SSH."""
+    escape = Timing().escape
+    if any(env.get(name) for name in OVER_SSH):
+        escape = 0.100
+    wanted = env.get("PI_TUI_ESC_TIMEOUT", "")
+    if wanted.isascii() and wanted.isdigit():
+        escape = int(wanted) / 1000
+    return Timing(escape=escape, introducer=max(Timing().introducer, escape))
+
+
+# What a terminal can do, as far as its environment tells. Pure.
+#
+# Everything here selects optimisations and decorations; a wrong guess is cosmetic. What the
+# screen does to history never depends on it, but for multiplexers, whose history cannot be
+# written again.
+
+
+Environment: TypeAlias = Mapping[str, str]
+Brand: TypeAlias = Literal[
+    "kitty", "ghostty", "wezterm", "warp", "iterm2", "vscode", "zed", "windows-terminal",
+    "jetbrains", "apple-terminal", "alacritty", "foot", "unknown",
+]  # fmt: skip
+ImageProtocol: TypeAlias = Literal["kitty", "iterm2", "sixel"]
+
+_BY_VARIABLE: tuple[tuple[str, Brand], ...] = (
+    ("KITTY_WINDOW_ID", "kitty"),
+    ("GHOSTTY_RESOURCES_DIR", "ghostty"),
+    ("WEZTERM_PANE", "wezterm"),
+    ("ITERM_SESSION_ID", "iterm2"),
+    ("WT_SESSION", "windows-terminal"),
+    ("ALACRITTY_WINDOW_ID", "alacritty"),
+)
+_BY_PROGRAM: dict[str, Brand] = {
+    "kitty": "kitty",
+    "ghostty": "ghostty",
+    "wezterm": "wezterm",
+    "warpterminal": "warp",
+    "iterm.app": "iterm2",
+    "vscode": "vscode",
+    "zed": "zed",
+    "apple_terminal": "apple-terminal",
+    "alacritty": "alacritty",
+}
+_BY_TERM: tuple[tuple[str, Brand], ...] = (
+    ("xterm-kitty", "kitty"),
+    ("xterm-ghostty", "ghostty"),
+    ("wezterm", "wezterm"),
+    ("alacritty", "alacritty"),
+    ("foot", "foot"),
+)
+
+_KITTY_IMAGES: frozenset[Brand] = frozenset({"kitty", "ghostty", "wezterm", "warp"})
+_HYPERLINKS: frozenset[Brand] = frozenset(
+    {*_KITTY_IMAGES, "iterm2", "vscode", "zed", "windows-terminal"}
+)
+_TRUE_COLOUR: frozenset[Brand] = frozenset({*_HYPERLINKS, "jetbrains", "alacritty", "foot"})
+_SYNCHRONIZED: frozenset[Brand] = frozenset(
+    {"kitty", "ghostty", "wezterm", "iterm2", "windows-terminal", "alacritty", "foot"}
+)
+
+_OLD_TERMS = frozenset({"linux", "ansi", "vt100", "vt220", "cons25"})
+_FEW_COLOURS = ("-color", "-16color", "-88color")
+"""How the names of terminals end that know fewer colours than 256."""
+_PANES = ("TMUX", "STY", "ZELLIJ", "CMUX_WORKSPACE_ID", "CMUX_SURFACE_ID")
+_MULTIPLEXER_TERMS = ("tmux", "screen")
+
+_OFF = frozenset({"0", "false", "off", "no", "none"})
+_ON = frozenset({"1", "true", "on", "yes"})
+
+
+class Capabilities(Record):
+    """What can be used on a terminal."""
+
+    brand: Brand = "unknown"
+    multiplexer: bool = False
+    """Whether tmux, screen, zellij or the like stands between; it keeps its own history."""
+    colours: ColourDepth = ColourDepth.PALETTE
+    hyperlinks: bool = False
+    images: ImageProtocol | None = None
+    synchronized: bool = False
+    """Whether writes are bracketed; the terminal's own answer changes it, unless it is fixed."""
+    synchronized_is_fixed: bool = False
+    notifications: bool = True
+    hardware_cursor: bool = False
+    modify_other_keys: bool = True
+    """Whether to ask for xterm's key encoding where Kitty's is not spoken."""
+
+
+def detect(env: Environment) -> Capabilities:
+    """What the environment says about the terminal."""
+    brand, multiplexer = _brand(env), is_multiplexer(env)
+    hyperlinks = _switch(env.get("PI_HYPERLINKS", ""))
+    synchronized = _wanted_sync(env)
+    return Capabilities(
+        brand=brand,
+        multiplexer=multiplexer,
+        colours=_colours(env, brand, multiplexer=multiplexer),
+        hyperlinks=brand in _HYPERLINKS and not multiplexer if hyperlinks is None else hyperlinks,
+        images=_images(env, brand, multiplexer=multiplexer),
+        synchronized=_default_sync(env, brand, multiplexer=multiplexer)
+        if synchronized is None
+        else synchronized,
+        synchronized_is_fixed=synchronized is not None,
+        notifications=_switch(env.get("PI_NOTIFICATIONS", "")) is not False,
+        hardware_cursor=_switch(env.get("PI_HARDWARE_CURSOR", "")) is True,
+        modify_other_keys=_knows_other_keys(env),
+    )
+
+
+def is_multiplexer(env: Environment) -> bool:
+    """Whether the terminal is a pane: told by its variables or, behind SSH or sudo, by ``TERM``."""
+    term = env.get("TERM", "")
+    return any(env.get(name) for name in _PANES) or term.startswith(_MULTIPLEXER_TERMS)
+
+
+def _brand(env: Environment) -> Brand:
+    program = env.get("TERM_PROGRAM", "").lower()
+    if program in _BY_PROGRAM:
+        return _BY_PROGRAM[program]
+    if env.get("TERMINAL_EMULATOR") == "JetBrains-JediTerm":
+        return "jetbrains"
+    for name, brand in _BY_VARIABLE:
+        if env.get(name):
+            return brand
+    term = env.get("TERM", "")
+    return next((brand for start, brand in _BY_TERM if term.startswith(start)), "unknown")
+
+
+def _colours(env: Environment, brand: Brand, *, multiplexer: bool) -> ColourDepth:
+    term = env.get("TERM", "")
+    if env.get("NO_COLOR") or term == "dumb":
+        return ColourDepth.NONE
+    forced = _switch(env.get("PI_TRUE_COLOR", ""))
+    if forced is not None:
+        return ColourDepth.TRUE if forced else ColourDepth.PALETTE
+    # These two show true colours wrongly, whatever COLORTERM says.
+    is_limited = brand == "apple-terminal" or (term.startswith("screen") and not env.get("TMUX"))
+    is_said = env.get("COLORTERM", "").lower() in ("truecolor", "24bit")
+    if not is_limited and (is_said or (brand in _TRUE_COLOUR and not multiplexer)):
+        return ColourDepth.TRUE
+    has_few = term in _OLD_TERMS or term.endswith(_FEW_COLOURS)
+    return ColourDepth.BASIC if has_few else ColourDepth.PALETTE
+
+
+def _images(env: Environment, brand: Brand, *, multiplexer: bool) -> ImageProtocol | None:
+    forced = env.get("PI_FORCE_IMAGE_PROTOCOL") or env.get("PI_IMAGE_PROTOCOL") or ""
+    match forced.lower():
+        case "kitty" | "iterm2" | "sixel" as protocol:
+            return protocol
+        case "iterm":
+            return "iterm2"
+        case off if off in _OFF:
+            return None
+    if multiplexer:
+        return None
+    if brand in _KITTY_IMAGES:
+        return "kitty"
+    return "iterm2" if brand == "iterm2" else None
+
+
+def _wanted_sync(env: Environment) -> bool | None:
+    """What the user decided, if anything."""
+    choice = _switch(env.get("PI_TUI_SYNC_OUTPUT", ""))
+    # Unlike the other switches, any value turns it off, also "0": that is how others read it.
+    if env.get("PI_NO_SYNC_OUTPUT") or choice is False:
+        return False
+    return True if _switch(env.get("PI_FORCE_SYNC_OUTPUT", "")) or choice else None
+
+
+def _default_sync(env: Environment, brand: Brand, *, multiplexer: bool) -> bool:
+    if "Sy" in env.get("TERM_FEATURES", ""):
+        return True
+    return brand in _SYNCHRONIZED and not multiplexer
+
+
+def _knows_other_keys(env: Environment) -> bool:
+    """Not for a terminal of unknown kind at the other end of SSH, which may print the request."""
+    term = env.get("TERM", "")
+    is_remote = any(env.get(name) for name in OVER_SSH)
+    known = ("xterm", "tmux", "screen", "alacritty", "foot", "rxvt", "wezterm", "ghostty")
+    return not is_remote or term.startswith(known)
+
+
+def _switch(text: str) -> bool | None:
+    if text.lower() in _ON:
+        return True
+    return False if text.lower() in _OFF else None
+
+
+# Which way of showing pictures a terminal understands beyond its protocol. Pure.
+
+
+_KNOWS_PLACEHOLDERS = frozenset({"kitty", "ghostty"})
+
+
+def has_placeholders(capabilities: Capabilities, env: Mapping[str, str]) -> bool:
+    """Whether pictures can be shown as characters, which scroll and clip like any other text."""
+    if capabilities.images != "kitty" or env.get("PI_NO_KITTY_PLACEHOLDERS") == "1":
+        return False
+    return capabilities.brand in _KNOWS_PLACEHOLDERS or env.get("PI_KITTY_PLACEHOLDERS") == "1"

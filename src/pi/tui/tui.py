@@ -11,25 +11,17 @@ from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
 from pi.base.records import Record
-from pi.tui.capabilities import Capabilities, detect
-from pi.tui.colour_scheme import Appearance
 from pi.tui.component import Component, wants_key_release
 from pi.tui.display import Display, Leave, RegularDisplay
-from pi.tui.focus import Focus
-from pi.tui.input.decoder import Decoder, InputEvent, Paste
+from pi.tui.input.decoder import Decoder, InputEvent, InputListener, InputPump, KeyListeners, Paste
 from pi.tui.input.keys import is_key_release
-from pi.tui.input.mouse import MouseReport
-from pi.tui.input.replies import ScreenSize
-from pi.tui.input.timing import timing
-from pi.tui.input_pump import InputListener, InputPump, KeyListeners
-from pi.tui.negotiation import Negotiation
-from pi.tui.overlays import OverlayHandle, Overlays
-from pi.tui.placement import OverlayOptions
-from pi.tui.render_loop import RenderLoop, Timers
-from pi.tui.resizing import Look, Resizing, Witness, looker
+from pi.tui.input.reports import MouseReport, ScreenSize
+from pi.tui.negotiation import Appearance, Negotiation
+from pi.tui.overlays import Focus, OverlayHandle, OverlayOptions, Overlays
+from pi.tui.render_loop import Look, RenderLoop, Resizing, Witness, looker
+from pi.tui.screen.pane_match import Tape
 from pi.tui.screen.screen import Repaint
-from pi.tui.screen.tape import Tape
-from pi.tui.terminal import Listener, Size, Terminal
+from pi.tui.terminal import Capabilities, Listener, Size, Terminal, Timers, detect, timing
 
 Mode: TypeAlias = Literal["regular", "fullscreen"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from pi.agent.compaction.items import Item, Role
-from pi.agent.compaction.summarising import SummaryRequest
+from pi.agent.compaction.budget import Item, Role
+from pi.agent.compaction.summarise import SummaryRequest
 from pi.ai.messages import (
     AssistantMessage,
     Json,

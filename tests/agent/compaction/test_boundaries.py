@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.agent.compaction.boundaries import (
+from pi.agent.compaction.text import (
     REQUEST_TAGS,
     SUMMARY_TAGS,
     defused,

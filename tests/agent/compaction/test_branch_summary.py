@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from pi.agent.compaction.branch_summary import BranchSummary, abandoned, summarise_branch
+from pi.agent.compaction.budget import CompactionSettings
+from pi.agent.compaction.compact import BranchSummary, abandoned, summarise_branch
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.compaction.file_operations import FileLists
-from pi.agent.compaction.prompts import Guidance, question
-from pi.agent.compaction.settings import CompactionSettings
+from pi.agent.compaction.summarise import Guidance, question
 from pi.ai.messages import Usage
 from pi.base.records import replace
 from tests.agent.compaction.conversations import (

@@ -4,6 +4,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi.agent.compaction.budget import Item
 from pi.agent.compaction.carry_over import (
     CarryOver,
     NextAction,
@@ -13,7 +14,6 @@ from pi.agent.compaction.carry_over import (
     collected,
     without_visible,
 )
-from pi.agent.compaction.items import Item
 from pi.ai.messages import Image, Text, UserMessage
 from tests.agent.compaction.conversations import answer, result, shown, user
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi.agent.compaction.budget import estimate_tokens
 from pi.agent.compaction.carry_over import CarryOver, NextAction, OpenTask, Quote
 from pi.agent.compaction.carry_over_text import _SHARES, Fitted, allotted, fitted
 from pi.agent.compaction.file_operations import FileLists
-from pi.agent.compaction.tokens import estimate_tokens
 from pi.base.records import replace
 
 CARRIED = CarryOver(

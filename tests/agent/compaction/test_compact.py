@@ -7,14 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pi.agent.compaction.budget import CompactionSettings, Item, estimate_tokens
 from pi.agent.compaction.compact import CompactionDetails, CompactionResult, compact
 from pi.agent.compaction.errors import CompactionError, CompactionFailed
-from pi.agent.compaction.items import Item
-from pi.agent.compaction.preparation import Previous, prepare
-from pi.agent.compaction.prompts import question
-from pi.agent.compaction.serialisation import serialise
-from pi.agent.compaction.settings import CompactionSettings
-from pi.agent.compaction.tokens import estimate_tokens
+from pi.agent.compaction.prepare import Previous, prepare
+from pi.agent.compaction.summarise import question
+from pi.agent.compaction.text import serialise
 from pi.ai.messages import Usage
 from pi.base.records import replace
 from tests.agent.compaction.conversations import (

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.agent.compaction.cut_point import CUTS, Cut, find_cut_point
-from pi.agent.compaction.items import Item, exchanges, tokens_of
+from pi.agent.compaction.budget import Item, exchanges, tokens_of
+from pi.agent.compaction.prepare import CUTS, Cut, find_cut_point
 from tests.agent.compaction.conversations import (
     answer,
     call,

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.agent.compaction.items import Exchange, Item, exchanges, tokens_of
+from pi.agent.compaction.budget import Exchange, Item, exchanges, tokens_of
 from pi.ai.messages import SystemMessage, ToolResultMessage
 from pi.base.records import replace
 from tests.agent.compaction.conversations import answer, call, metadata, result, user

@@ -3,12 +3,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from pi.agent.compaction.budget import CompactionSettings
 from pi.agent.compaction.carry_over import CarryOver, NextAction, Quote
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.compaction.file_operations import FileLists, FileOps
-from pi.agent.compaction.preparation import Preparation, Previous, prepare
-from pi.agent.compaction.prompts import Guidance
-from pi.agent.compaction.settings import CompactionSettings
+from pi.agent.compaction.prepare import Preparation, Previous, prepare
+from pi.agent.compaction.summarise import Guidance
 from tests.agent.compaction.conversations import answer, call, metadata, result, user
 
 SETTINGS = CompactionSettings(keep_recent_tokens=200)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.agent.compaction.prompts import AGAIN, SECTIONS, SYSTEM, TASKS, UPDATE, Guidance, question
+from pi.agent.compaction.summarise import AGAIN, SECTIONS, SYSTEM, TASKS, UPDATE, Guidance, question
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.agent.compaction.items import Item
-from pi.agent.compaction.serialisation import newest, serialise, size, windows
+from pi.agent.compaction.budget import Item
+from pi.agent.compaction.text import newest, serialise, size, windows
 from pi.ai.messages import (
     AssistantMessage,
     Image,

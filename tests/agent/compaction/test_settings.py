@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pi.agent.compaction.settings import CompactionSettings
+from pi.agent.compaction.budget import CompactionSettings
 
 
 def test_the_names_are_those_of_the_settings_file() -> None:

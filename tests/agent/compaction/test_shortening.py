@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.agent.compaction.shortening import shortened
+from pi.agent.compaction.text import shortened
 
 
 def test_the_beginning_and_the_end_stay_and_the_middle_is_named() -> None:

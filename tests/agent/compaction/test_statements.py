@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.agent.compaction.statements import (
+from pi.agent.compaction.carry_over import (
     MOST_OF_A_SENTENCE,
     MOST_OF_A_STEP,
     Task,

@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pi.agent.compaction.budget import CompactionSettings, estimate_tokens
 from pi.agent.compaction.errors import CompactionFailed
-from pi.agent.compaction.prompts import SYSTEM, Guidance, question
-from pi.agent.compaction.settings import CompactionSettings
-from pi.agent.compaction.summarising import Summariser, SummaryRequest
-from pi.agent.compaction.tokens import estimate_tokens
+from pi.agent.compaction.summarise import SYSTEM, Guidance, Summariser, SummaryRequest, question
 from pi.ai.messages import AssistantMessage, Context, Usage, UserMessage
 from pi.ai.models.model import Model
 from pi.base.records import replace

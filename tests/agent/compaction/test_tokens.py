@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.agent.compaction.settings import CompactionSettings
-from pi.agent.compaction.tokens import (
+from pi.agent.compaction.budget import (
+    CompactionSettings,
     context_tokens,
     estimate_tokens,
     reported_tokens,

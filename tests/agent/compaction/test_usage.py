@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from pi.agent.compaction.usage import added
-from pi.ai.messages import Cost, Usage
+from pi.ai.messages import Cost, Usage, added
 
 
 def test_every_number_is_added() -> None:

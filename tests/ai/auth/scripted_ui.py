@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from pi.ai.auth.login_ui import AuthUrl, Info, Notice, Prompt
+from pi.ai.auth.login import AuthUrl, Info, Notice, Prompt
 from pi.ai.http.client import HttpClient
 from pi.ai.http.request import HttpRequest
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.auth.anthropic_gateway import FOUNDRY_KEY, keyed, retargeted, uses_foundry
+from pi.ai.auth.authentication import FOUNDRY_KEY, keyed, retargeted, uses_foundry
 from pi.ai.models.custom import CustomProvider
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 
 ROW = Provider(id="anthropic", name="Anthropic", token_variables=("ANTHROPIC_AUTH_TOKEN",))
 HEADERS = "X-Team: blue, X-List: a, b\nX-Price: 5$"

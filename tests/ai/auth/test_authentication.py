@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from pi.ai.auth.authentication import Authentication
+from pi.ai.auth.config_values import used_secrets
 from pi.ai.auth.credentials import ApiKeyCredential
 from pi.ai.auth.storage import AuthStorage
-from pi.ai.auth.values import used_secrets
 from pi.ai.errors import AuthenticationFailed
-from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
 from pi.ai.models.custom import CustomProvider
 from pi.ai.models.model import Model
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 from pi.ai.request import StreamOptions
+from pi.ai.wire_support.exchange import Services
 from pi.testing import FakeClock
 
 ROW = Provider(id="p", name="P", key_variables=("P_KEY",))

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import msgspec
 import pytest
 
-from pi.ai.auth.clients import (
+from pi.ai.auth.login_settings import (
     CLIENTS,
     NO_CLIENTS,
     LoginSettings,
@@ -13,7 +13,7 @@ from pi.ai.auth.clients import (
     with_named_hosts,
 )
 from pi.ai.errors import BadRequest
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 from pi.ai.providers.rows import BUILT_IN
 from pi.base.records import replace
 

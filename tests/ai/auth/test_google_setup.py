@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi.ai.auth.google_setup import credential_file
+from pi.ai.auth.ambient import credential_file
 
 
 def test_the_file_of_gcloud_is_used_when_none_is_named(tmp_path: Path) -> None:

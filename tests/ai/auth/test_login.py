@@ -16,7 +16,7 @@ from pi.ai.auth.logins import (
     xai,
 )
 from pi.ai.errors import AuthenticationFailed
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 from pi.ai.providers.rows import BUILT_IN
 
 if TYPE_CHECKING:  # the type checker compares every module with the protocol

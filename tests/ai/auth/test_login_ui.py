@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pi.ai.auth.login_ui import AuthUrl, Choice, DeviceCode, Info, Progress, Prompt
+from pi.ai.auth.login import AuthUrl, Choice, DeviceCode, Info, Progress, Prompt
 
 
 def test_notices_and_prompts_have_the_names_of_the_contract() -> None:

@@ -11,14 +11,14 @@ from typing import cast
 
 import pytest
 
-from pi.ai.auth.clients import login_settings
 from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
 from pi.ai.auth.login import Login, load_login
+from pi.ai.auth.login_settings import login_settings
 from pi.ai.auth.refresh import fresh
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
 from pi.ai.http.client import HttpClient
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 from pi.base.files import DirectoryLock
 from pi.testing import FakeClock
 from tests.ai.auth.authorization_server import AuthorizationServer, Reply
@@ -132,7 +132,7 @@ import asyncio, pathlib, sys
 from pi.ai.auth.resolve import resolve
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.http.client import HttpClient
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 from pi.base.clock import SystemClock
 
 async def main(path, url):

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from pi.ai.auth.credentials import NEVER, ApiKeyCredential, OAuthCredential
-from pi.ai.auth.resolve import fill_in, is_configured, resolve
-from pi.ai.auth.resolved import Resolved
+from pi.ai.auth.resolve import Resolved, fill_in, is_configured, resolve
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.errors import AuthenticationFailed, BadRequest, ProviderUnavailable
 from pi.ai.http.client import HttpClient
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 from pi.ai.request import Access
 from pi.base.records import replace
 from pi.testing import FakeClock

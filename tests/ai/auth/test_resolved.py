@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.auth.resolved import Resolved, unused_sources
-from pi.ai.providers.provider import Provider
+from pi.ai.auth.resolve import Resolved, unused_sources
+from pi.ai.provider import Provider
 from pi.ai.request import Access
 
 P = Provider(id="p", name="P", key_variables=("P_KEY", "Q_KEY"), token_variables=("P_TOKEN",))

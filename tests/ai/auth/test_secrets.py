@@ -17,8 +17,8 @@ from pi.ai.auth.secrets import (
     of_tables,
     together,
 )
+from pi.ai.provider import Provider
 from pi.ai.providers.discovered import SERVER_ROWS
-from pi.ai.providers.provider import Provider
 from pi.ai.providers.rows import BUILT_IN
 
 

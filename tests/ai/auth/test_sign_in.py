@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from pi.ai.auth.config_values import expand
 from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
 from pi.ai.auth.errors import GrantRefused, LoginCancelled
-from pi.ai.auth.login_ui import Notice
+from pi.ai.auth.login import Notice
 from pi.ai.auth.sign_in import sign_in, sign_in_with_key
 from pi.ai.auth.storage import AuthStorage
-from pi.ai.auth.values import expand
 from pi.ai.http.client import HttpClient
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 from pi.testing import FakeClock
 from tests.ai.auth.authorization_server import AuthorizationServer, Reply
 from tests.ai.auth.scripted_ui import ScriptedUI, obedient_browser

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pi.ai.auth.single_flight import SingleFlight
+from pi.ai.auth.config_values import SingleFlight
 
 
 class Work:

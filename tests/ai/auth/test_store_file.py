@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.ai.auth.errors import StoreDamaged
-from pi.ai.auth.store_file import StoreFile, StoreMemory
+from pi.ai.auth.storage import StoreFile, StoreMemory
 from pi.base.clock import SystemClock
 from pi.base.files import DirectoryLock, FileProblem, LockedByAnother
 from pi.testing import FakeClock

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.auth.values import (
+from pi.ai.auth.config_values import (
     MOST_USED,
     RememberedCommands,
     escape,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pi.ai.http.dialing import dial
+from pi.ai.http.connect import dial
 
 
 def resolve_to(*ports: int) -> None:

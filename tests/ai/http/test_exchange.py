@@ -8,10 +8,9 @@ import pytest
 
 from pi.ai.http.client import HttpClient
 from pi.ai.http.connection import Connection
-from pi.ai.http.errors import ConnectionLost, TimedOut
-from pi.ai.http.exchange import Exchange
+from pi.ai.http.errors import NO_TIMEOUTS, ConnectionLost, TimedOut, Timeouts
 from pi.ai.http.request import HttpRequest
-from pi.ai.http.timeouts import NO_TIMEOUTS, Timeouts
+from pi.ai.http.response import Exchange
 from tests.ai.http.raw_server import OK_EMPTY, Peer, answering, ok, raw_server
 
 LARGE = bytes(range(256)) * 40_000

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
-from pi.ai.http.client import HttpClient
-from pi.ai.http.pool import MAX_RESTING_PER_ROUTE
+from pi.ai.http.client import MAX_RESTING_PER_ROUTE, HttpClient
 from pi.ai.http.request import HttpRequest
 from tests.ai.http.raw_server import Peer, ok, raw_server
 

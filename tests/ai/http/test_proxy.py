@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from pi.ai.http.connect import Proxy, choose_proxy, encode_connect
 from pi.ai.http.errors import ProxyFailed
-from pi.ai.http.proxy import Proxy, choose_proxy, encode_connect
 from pi.ai.http.urls import Origin, parse_url
 
 

@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from pi.ai.http.client import redirected
 from pi.ai.http.errors import BadResponse
-from pi.ai.http.headers import Headers
-from pi.ai.http.redirects import redirected
-from pi.ai.http.request import HttpRequest
+from pi.ai.http.request import Headers, HttpRequest
 
 ASKING = HttpRequest(
     url="https://a/b/c", headers=(("Authorization", "x"), ("Accept", "y")), redirects=2

@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
-from pi.ai.images.collection import ImagesModels
-from pi.ai.images.picture import ImageModel, ImageRequest, ImageResult
-from pi.ai.images.rows import IMAGE_MODELS
+from pi.ai.images.collection import IMAGE_MODELS, ImagesModels
+from pi.ai.images.formats import ImageModel, ImageRequest, ImageResult
 from pi.ai.messages import Cost, Image, Usage
 from pi.ai.models.model import ModelCost
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
+from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
 from pi.testing import FakeClock
 from tests.ai.loopback import Site, site

@@ -1,6 +1,6 @@
 import msgspec
 
-from pi.ai.images.picture import ImageResult
+from pi.ai.images.formats import ImageResult
 from pi.ai.messages import Image
 
 

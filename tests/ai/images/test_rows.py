@@ -1,5 +1,5 @@
-from pi.ai.images.rows import IMAGE_MODELS
-from pi.ai.images.shapes import SHAPES
+from pi.ai.images.collection import IMAGE_MODELS
+from pi.ai.images.formats import SHAPES
 from pi.ai.providers.rows import BUILT_IN
 
 

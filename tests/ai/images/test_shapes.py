@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.errors import ProviderError
-from pi.ai.images.shapes import SHAPES
+from pi.ai.images.formats import SHAPES
 
 KEYS = (
     "data b64_json candidates content parts inlineData mimeType text choices message images "

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pi.ai.errors import ProviderError
-from pi.ai.local.process import LocalServer
-from pi.ai.local.pulling import has_engine
+from pi.ai.local.download import has_engine
+from pi.ai.local.server import LocalServer
 
 
 @pytest.mark.skipif(not has_engine(), reason="xllamacpp is not installed; not tested: its errors")

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from pi.ai.local.download import has_engine, local_path, missing_bytes, pull
 from pi.ai.local.pip import PullFailed
-from pi.ai.local.pulling import has_engine, local_path, missing_bytes, pull
 from pi.ai.local.weights import BadWeights, Weights
 from pi.base.files import LockedByAnother
 from pi.base.records import replace
@@ -191,7 +191,7 @@ async def test_a_killed_pull_goes_on_where_it_stopped(pulling: Pull) -> None:
     script = (
         "import asyncio, msgspec, os, sys\n"
         "from pathlib import Path\n"
-        "from pi.ai.local.pulling import pull\n"
+        "from pi.ai.local.download import pull\n"
         "from pi.ai.local.weights import Weights\n"
         "weights = msgspec.json.decode(sys.argv[2], type=Weights)\n"
         "say = lambda what, done, total: print(done, flush=True)\n"

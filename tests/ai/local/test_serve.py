@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from pi.ai.exchange import Services
+from pi.ai.collection import Models
 from pi.ai.http.client import HttpClient
-from pi.ai.local.process import LocalServer
+from pi.ai.local.server import LocalServer
 from pi.ai.local.weights import SMOLLM2, installed
 from pi.ai.messages import Context, UserMessage
 from pi.ai.models.model import Model
-from pi.ai.models_collection import Models
-from pi.ai.providers.built_in import WireProvider
-from pi.ai.providers.local import SMALL_MODEL
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
+from pi.ai.providers.embedded import SMALL_MODEL
+from pi.ai.providers.wire_provider import WireProvider
+from pi.ai.wire_support.exchange import Services
 from pi.base.clock import SystemClock
 from pi.base.records import replace
 from tests.ai.local.wheels import real_weights

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from pi.ai.local.pulling import has_engine
+from pi.ai.local.download import has_engine
 from pi.ai.local.weights import Weights
 from pi.base.files import FileLock
 
 FETCH = """
 import asyncio, os, sys
 from pathlib import Path
-from pi.ai.local.pulling import pull
+from pi.ai.local.download import pull
 asyncio.run(pull(Path(sys.argv[1]), environ=dict(os.environ), progress=lambda *_: None))
 """
 

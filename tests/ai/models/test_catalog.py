@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 from pi.ai.models.catalog import bundled_models, bundled_providers
-from pi.ai.wires import WIRES
+from pi.ai.provider import WIRES
 
 
 def test_every_bundled_model_is_complete_and_belongs_to_its_file() -> None:
@@ -29,7 +29,7 @@ def test_an_unknown_provider_has_no_models() -> None:
 
 def test_importing_the_layer_reads_no_catalog_and_loads_no_http_client() -> None:
     probe = (
-        "import sys, pi.ai, pi.ai.models_collection, pi.ai.providers.rows\n"
+        "import sys, pi.ai, pi.ai.collection, pi.ai.providers.rows\n"
         "from pi.ai.models.catalog import bundled_models\n"
         "assert bundled_models.cache_info().currsize == 0\n"
         "heavy = [name for name in sys.modules if name == 'httptools'"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.models.relaxed_json import parse_relaxed
+from pi.ai.models.custom import parse_relaxed
 
 
 def test_comments_and_trailing_commas_are_accepted() -> None:

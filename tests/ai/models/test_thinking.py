@@ -2,8 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.models.model import THINKING_LEVELS, Model, ThinkingLevel
-from pi.ai.models.thinking import clamp_level, level_word, supported_levels, thinking_budget
+from pi.ai.models.model import (
+    THINKING_LEVELS,
+    Model,
+    ThinkingLevel,
+    clamp_level,
+    level_word,
+    supported_levels,
+    thinking_budget,
+)
 
 
 def model(words: dict[str, str | None] | None = None, *, reasoning: bool = True) -> Model:

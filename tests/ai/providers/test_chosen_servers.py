@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
 from pi.ai.providers.chosen_servers import (
     ChosenServers,
@@ -23,6 +22,7 @@ from pi.ai.providers.chosen_servers import (
 )
 from pi.ai.providers.discovered import local_providers
 from pi.ai.request import Access
+from pi.ai.wire_support.exchange import Services
 from pi.testing import FakeClock
 from tests.ai.loopback import site
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.ai.exchange import Services
+from pi.ai.collection import Models
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import (
     Context,
@@ -11,8 +11,8 @@ from pi.ai.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from pi.ai.models_collection import Models
-from pi.ai.providers.demo import DEMO_MODEL, FAREWELL, demo_provider
+from pi.ai.providers.faux import DEMO_MODEL, FAREWELL, demo_provider
+from pi.ai.wire_support.exchange import Services
 from pi.testing import FakeClock
 from tests.ai.test_models_collection import Doors
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
 from pi.ai.models.model import Model
 from pi.ai.providers.discovered import DiscoveredProvider, local_providers
 from pi.ai.request import Access
+from pi.ai.wire_support.exchange import Services
 from pi.testing import FakeClock
 from tests.ai.loopback import site
 

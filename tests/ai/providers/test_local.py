@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from pi.ai.exchange import Services
+from pi.ai.collection import Models
 from pi.ai.http.client import HttpClient
-from pi.ai.local.pulling import has_engine
+from pi.ai.local.download import has_engine
 from pi.ai.local.weights import SMOLLM2
 from pi.ai.messages import Context, Tool, UserMessage
 from pi.ai.models.model import Model
-from pi.ai.models_collection import Models
-from pi.ai.providers.local import SMALL_MODEL, LocalProvider, gguf_model
+from pi.ai.providers.embedded import SMALL_MODEL, LocalProvider, gguf_model
+from pi.ai.wire_support.exchange import Services
 from pi.base.clock import SystemClock
 from tests.ai.local.wheels import real_weights
 from tests.ai.test_models_collection import Doors

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 
 
 def test_a_provider_is_one_row_of_data() -> None:

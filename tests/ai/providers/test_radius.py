@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from pi.ai.errors import ProviderUnavailable
-from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
+from pi.ai.models.catalog import ModelsStore
 from pi.ai.models.custom import CustomProvider
 from pi.ai.models.model import Model
-from pi.ai.models.store import ModelsStore
-from pi.ai.providers.provider import Provider
-from pi.ai.providers.radius import GatewayProvider, openai_models
+from pi.ai.provider import Provider
+from pi.ai.providers.discovered import GatewayProvider, openai_models
 from pi.ai.request import Access
+from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
 from pi.testing import FakeClock
 from tests.ai.loopback import site

@@ -11,6 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TypeAlias
 
+from msgspec import UNSET
+
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import (
     AuthenticationFailed,
@@ -20,7 +22,6 @@ from pi.ai.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from pi.ai.exchange import Services
 from pi.ai.messages import (
     Json,
     Message,
@@ -35,7 +36,7 @@ from pi.ai.messages import (
 from pi.ai.models.model import Model
 from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.stream import Flush
-from pi.base.records import UNSET
+from pi.ai.wire_support.exchange import Services
 
 RECORDINGS = Path(__file__).parent / "recordings"
 

@@ -11,12 +11,12 @@ from typing import Any
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import ProviderError
 from pi.ai.events import StreamEvent, TextDelta
-from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import AssistantMessage, Message
 from pi.ai.request import Call, StreamOptions
 from pi.ai.stream import EventStream
-from pi.testing.clock import FakeClock
+from pi.ai.wire_support.exchange import Services
+from pi.testing.fakes import FakeClock
 from tests.ai.wire.conformance import WIRES, call_of, model_of
 from tests.ai.wire.grammar import check_events
 from tests.ai.wire.replay_server import Replay, ReplayServer, Request, replaying

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import UnsetType
 
-from pi.ai.estimate import largest_answer
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -23,10 +23,9 @@ from pi.ai.messages import (
     Usage,
     UserMessage,
 )
-from pi.ai.models.model import Model, ThinkingLevel
-from pi.ai.models.thinking import clamp_level
+from pi.ai.models.model import Model, ThinkingLevel, clamp_level
 from pi.ai.request import Access, Call, StreamOptions
-from pi.base.records import UnsetType
+from pi.ai.token_estimate import largest_answer
 
 KEY = Access(api_key="<KEY>", kind="api_key")
 GOLDEN = Path(__file__).parent / "golden" / "payloads-by-provider.jsonl"

@@ -26,14 +26,13 @@ from typing import Any, cast
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadAnswer, ProviderError
 from pi.ai.events import StreamEvent
-from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
-from pi.ai.http.headers import Headers
-from pi.ai.http.request import HttpRequest
+from pi.ai.http.request import Headers, HttpRequest
 from pi.ai.messages import AssistantMessage, SystemMessage, UserMessage
 from pi.ai.request import Call
+from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
-from pi.testing.clock import FakeClock
+from pi.testing.fakes import FakeClock
 from tests.ai.wire.conformance import PEEK, WIRES, call_of, model_of, recordings
 from tests.ai.wire.grammar import check_events
 from tests.ai.wire.mutations import AmazonFraming, Framing, SseFraming, cut, damaged

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import UNSET
+
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -19,7 +21,6 @@ from pi.ai.messages import (
 )
 from pi.ai.models.model import Model
 from pi.ai.request import Access, Call, StreamOptions
-from pi.base.records import UNSET
 
 
 class Talk:

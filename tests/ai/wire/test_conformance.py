@@ -6,13 +6,14 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from pi.ai.errors import ProviderUnavailable, RateLimited
 from pi.ai.events import Failed, TextDelta, ThinkingDelta, ToolCallDelta
 from pi.ai.messages import AssistantMessage, Text, Thinking, ToolCall
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
-from pi.base.records import UNSET, replace
+from pi.base.records import replace
 from tests.ai.http.splits import splits
 from tests.ai.wire.conformance import (
     CASES,

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from pi.ai.handoff import NO_IMAGES
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -18,6 +17,7 @@ from pi.ai.messages import (
 )
 from pi.ai.models.model import Model
 from pi.ai.request import StreamOptions
+from pi.ai.wire_support.handoff import NO_IMAGES
 from tests.ai.wire.conformance import SYSTEM, WIRES, recording
 from tests.ai.wire.exchanges import exchange
 from tests.ai.wire.replay_server import Replay, Request

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.processes import SpawnFailed
-from pi.base.processes.attached import run_attached
+from pi.base.processes.terminal import run_attached
 from tests.base.processes.children import exists
 
 

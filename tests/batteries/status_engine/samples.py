@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pi.batteries.status_engine.state import ContextWindow, GitState, StatusEngineState
+from pi.batteries.status_engine.items import ContextWindow, GitState, StatusEngineState
 
 GIT = GitState(branch="feature/awesome-status-lines", added=12, removed=4)
 FULL = StatusEngineState(

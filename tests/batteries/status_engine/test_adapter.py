@@ -7,10 +7,9 @@ from typing import Any, get_args
 
 import pytest
 
-from pi.coding.extension_host.activation import is_for
-from pi.coding.extension_host.extension_events import ExtensionEvent
-from pi.coding.extension_host.manifest import read_manifest
-from pi.coding.extension_host.ui import Mode
+from pi.coding.extension_host.api.messages import ExtensionEvent
+from pi.coding.extension_host.discovery.manifest import is_for, read_manifest
+from pi.coding.port.ui import Mode
 from pi.testing import says
 from tests.batteries.status_engine.git.repository import git, make_repository
 from tests.batteries.status_engine.stage import PATIENT, Show, showing

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.batteries.status_engine.command import Run, arguments, asking_command, first_line
-from pi.batteries.status_engine.line_source import NoAnswer
-from pi.batteries.status_engine.payload import payload
+from pi.batteries.status_engine.engine import payload
+from pi.batteries.status_engine.sources import NoAnswer, Run, arguments, asking_command, first_line
 from pi.extension import ExtensionAPI
 from tests.batteries.status_engine.samples import FULL
 from tests.coding.extension_host.stage import playing

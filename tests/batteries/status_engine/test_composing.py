@@ -4,10 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.batteries.status_engine.composing import compose
-from pi.batteries.status_engine.items import CATALOGUE, DEFAULT_ITEMS
-from pi.batteries.status_engine.state import GitState, StatusEngineState
-from pi.batteries.status_engine.typesetting import Typesetting
+from pi.batteries.status_engine.items import (
+    CATALOGUE,
+    DEFAULT_ITEMS,
+    GitState,
+    StatusEngineState,
+    Typesetting,
+    compose,
+)
 from pi.batteries.status_engine.views import TYPESETTING
 from pi.extension import replace
 from tests.batteries.status_engine.samples import FULL

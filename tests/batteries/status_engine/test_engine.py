@@ -7,8 +7,8 @@ from typing import Any
 
 from pi.batteries.status_engine.config import StatusEngineConfig
 from pi.batteries.status_engine.engine import StatusEngine, StatusOutput
-from pi.batteries.status_engine.line_source import LineSource
-from pi.batteries.status_engine.state import StatusEngineState
+from pi.batteries.status_engine.items import StatusEngineState
+from pi.batteries.status_engine.sources import LineSource
 from pi.batteries.status_engine.views import TYPESETTING
 from pi.extension import replace
 from tests.batteries.status_engine.samples import FULL

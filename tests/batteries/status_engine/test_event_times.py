@@ -12,9 +12,9 @@ from typing import Any
 
 from pi.agent.events import AgentSettled
 from pi.ai.errors import ProviderUnavailable
-from pi.coding.runtime.agent_session import AgentSession
-from pi.coding.session.messages import BashExecution
-from pi.modes.json_lines import Prompt, run_json
+from pi.coding.runtime.session.agent_session import AgentSession
+from pi.coding.session.entries import BashExecution
+from pi.modes.headless import Prompt, run_json
 from pi.modes.rpc.server import RpcServer
 from pi.testing import calls, says, thinks
 from tests.base.processes.children import passing_of

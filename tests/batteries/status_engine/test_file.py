@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.batteries.status_engine.file import LARGEST, Files, asking_file, read_small
+from pi.batteries.status_engine.sources import LARGEST, Files, asking_file, read_small
 from pi.coding.files.local import LocalFiles
 
 

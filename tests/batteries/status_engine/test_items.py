@@ -4,8 +4,13 @@ from typing import get_args
 
 import pytest
 
-from pi.batteries.status_engine.items import CATALOGUE, DEFAULT_ITEMS, StatusItem
-from pi.batteries.status_engine.state import GitState, StatusEngineState
+from pi.batteries.status_engine.items import (
+    CATALOGUE,
+    DEFAULT_ITEMS,
+    GitState,
+    StatusEngineState,
+    StatusItem,
+)
 from tests.batteries.status_engine.samples import FULL
 
 

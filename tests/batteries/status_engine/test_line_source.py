@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 from itertools import pairwise
 from typing import Any
 
-from pi.batteries.status_engine.line_source import LineSource, NoAnswer
+from pi.batteries.status_engine.sources import LineSource, NoAnswer
 
 
 class Desk:

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.extension_host.finding import Wanted
-from pi.coding.extension_host.ui import Mode
+from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.port.ui import Mode
 from pi.coding.runtime.assemble import assemble
-from pi.coding.runtime.options import SessionOptions
-from pi.coding.runtime.parts import Parts
+from pi.coding.runtime.options import Parts, SessionOptions
 from pi.extension import replace
 from tests.batteries.status_engine.stage import Panel
 from tests.coding.runtime.stage import Stage

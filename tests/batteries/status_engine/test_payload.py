@@ -3,8 +3,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pi.batteries.status_engine.payload import payload
-from pi.batteries.status_engine.state import ContextWindow, GitState, StatusEngineState
+from pi.batteries.status_engine.engine import payload
+from pi.batteries.status_engine.items import ContextWindow, GitState, StatusEngineState
 from pi.extension import replace
 from tests.batteries.status_engine.samples import FULL
 

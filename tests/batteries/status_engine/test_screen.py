@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.batteries.status_engine.adapter import extension
-from pi.coding.extension_host.finding import Wanted
+from pi.coding.extension_host.discovery.finding import Wanted
 from tests.batteries.status_engine.git.repository import make_repository
 from tests.batteries.status_engine.stage import PATIENT, SECONDS
 from tests.modes.interactive.theatre import Theatre

@@ -5,9 +5,9 @@ from pathlib import Path
 from pi.ai.messages import Cost
 from pi.ai.models.model import ModelCost
 from pi.ai.providers.faux import FAUX_MODEL
-from pi.batteries.status_engine.session_facts import SessionFacts
-from pi.batteries.status_engine.state import ContextWindow, GitState, StatusEngineState
-from pi.coding.extension_host.finding import Wanted
+from pi.batteries.status_engine.adapter import SessionFacts
+from pi.batteries.status_engine.items import ContextWindow, GitState, StatusEngineState
+from pi.coding.extension_host.discovery.finding import Wanted
 from pi.extension import (
     ExtensionAPI,
     Text,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.batteries.status_engine.state import StatusEngineState
+from pi.batteries.status_engine.items import StatusEngineState
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.batteries.status_engine.typesetting import Typesetting
+from pi.batteries.status_engine.items import Typesetting
 from pi.batteries.status_engine.views import TYPESETTING
 
 PLAIN = Typesetting()

@@ -8,10 +8,9 @@ import pytest
 
 from pi.batteries.status_engine.config import StatusEngineConfig
 from pi.batteries.status_engine.engine import StatusEngine, StatusOutput
-from pi.batteries.status_engine.state import GitState
-from pi.batteries.status_engine.typesetting import styled_line
+from pi.batteries.status_engine.items import GitState, styled_line
 from pi.batteries.status_engine.views import TYPESETTING, StatusRows
-from pi.coding.extension_host.drawing import PlainTheme
+from pi.coding.port.drawing import PlainTheme
 from pi.extension import replace
 from tests.batteries.status_engine.samples import FULL, GIT
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.cli.commands import COMMANDS
-from pi.cli.flags import FLAGS
 from pi.cli.main import main
+from pi.cli.options import COMMANDS, FLAGS
 from pi.cli.subcommands.completion import SHELLS, bash, fish, zsh
 
 Captured = pytest.CaptureFixture[str]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.ai.local.pulling import has_engine
+from pi.ai.local.download import has_engine
 from pi.cli.main import main
 from pi.cli.subcommands.models import size, table
 from tests.ai.loopback import NOWHERE

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.blobs.artifacts import Artifact, Artifacts
-from pi.coding.blobs.folder import TextFolder, copy_artifacts
+from pi.coding.blobs.artifacts import Artifact, Artifacts, TextFolder, copy_artifacts
 
 
 def artifacts(directory: Path | None) -> Artifacts:

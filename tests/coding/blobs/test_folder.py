@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.blobs.folder import TextFolder, artifact_directory, copy_artifacts
+from pi.coding.blobs.artifacts import TextFolder, artifact_directory, copy_artifacts
 from tests.files import mode_of
 
 

@@ -10,8 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pi.base.json_lines import encode_line
-from pi.coding.blobs.images import THRESHOLD, BlobOptions, externalised, rehydrated
-from pi.coding.blobs.store import PREFIX, BlobStore
+from pi.coding.blobs.store import (
+    PREFIX,
+    THRESHOLD,
+    BlobOptions,
+    BlobStore,
+    externalised,
+    rehydrated,
+)
 from pi.coding.settings.settings import Settings
 
 BYTES = bytes(range(256)) * 3

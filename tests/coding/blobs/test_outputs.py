@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.blobs.folder import TextFolder
-from pi.coding.blobs.outputs import AgentOutputs
+from pi.coding.blobs.artifacts import TextFolder
+from pi.coding.blobs.urls import AgentOutputs
 
 
 def test_a_name_is_used_as_it_is_and_counted_when_it_comes_again() -> None:

@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.blobs.artifacts import Artifacts
-from pi.coding.blobs.folder import TextFolder
-from pi.coding.blobs.outputs import AgentOutputs
-from pi.coding.blobs.urls import NoSuchResource, Resource, resolve
+from pi.coding.blobs.artifacts import Artifacts, TextFolder
+from pi.coding.blobs.urls import AgentOutputs, NoSuchResource, Resource, resolve
 
 FOUND = '{"a": {"b c": [1, {"d": "text"}]}, "e": null}'
 

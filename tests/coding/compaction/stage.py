@@ -8,25 +8,23 @@ from typing import Any
 import msgspec
 
 from pi.agent.agent import Agent
-from pi.agent.compaction.summarising import Ask, SummaryRequest
+from pi.agent.compaction.summarise import Ask, SummaryRequest
 from pi.agent.events import EntryAppended
-from pi.agent.tool import AgentTool
+from pi.agent.tools.tool import AgentTool
 from pi.ai.messages import AssistantMessage, Usage
 from pi.ai.models.model import Model
 from pi.ai.providers.faux import FAUX_MODEL, Step
 from pi.ai.request import Call, StreamOptions
 from pi.base.records import replace
 from pi.coding.bus import Bus
+from pi.coding.compaction.automatic import CompactionPolicy
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.events import Reason
 from pi.coding.compaction.options import CompactionOptions
-from pi.coding.compaction.policy import CompactionPolicy
-from pi.coding.compaction.strategies.shake import ShakeStrategy
-from pi.coding.compaction.strategies.strategy import Strategy
-from pi.coding.compaction.strategies.summary import SummaryStrategy
-from pi.coding.compaction.surroundings import Surroundings
+from pi.coding.compaction.request import Surroundings
+from pi.coding.compaction.strategies import ShakeStrategy, Strategy, SummaryStrategy
+from pi.coding.session.context import convert_to_llm
 from pi.coding.session.conversation import SessionConversation
-from pi.coding.session.conversion import convert_to_llm
 from pi.coding.session.entries import KnownEntry
 from pi.coding.session.opening import Shelf, new_session
 from pi.testing import FakeClock, Reply, ScriptedStream, says

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from pi.agent.compaction.summarising import SummaryRequest
+from pi.agent.compaction.summarise import SummaryRequest
 from pi.ai.messages import AssistantMessage, Text
 from pi.base.records import replace
 from pi.coding.bus import Bus
-from pi.coding.compaction.branches import (
-    BeforeTree,
-    Notes,
-    TreeDecision,
-    notes_on,
-    tree_move,
-)
+from pi.coding.compaction.events import BeforeTree, Notes, TreeDecision, notes_on, tree_move
 from pi.coding.compaction.options import BranchSummaryOptions
 from pi.coding.session.entries import Compaction
 from tests.coding.compaction.stage import SMALL

@@ -19,9 +19,8 @@ from pi.coding.compaction.events import (
     CompactionResult,
     CompactionStart,
 )
-from pi.coding.compaction.strategies.strategy import Declined, HandOff, Outcome, Work
-from pi.coding.compaction.strategies.summary import SummaryStrategy
-from pi.coding.compaction.surroundings import Wish
+from pi.coding.compaction.request import Wish
+from pi.coding.compaction.strategies import Declined, HandOff, Outcome, SummaryStrategy, Work
 from pi.coding.session.entries import Compaction
 from pi.testing import Reply, says
 from tests.coding.compaction.stage import OPTIONS, SMALL, SUMMARY, Stage, always

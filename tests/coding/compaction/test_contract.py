@@ -9,9 +9,9 @@ import random
 
 import pytest
 
-from pi.agent.tool_forms import tool
+from pi.agent.tools.define import tool
 from pi.base.records import replace
-from pi.coding.compaction.surroundings import Wish
+from pi.coding.compaction.request import Wish
 from pi.testing import Reply, calls, says
 from tests.coding.compaction.stage import OPTIONS, SMALL, Stage, always
 

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from pi.base.records import replace
+from pi.coding.compaction.automatic import compact_when_idle
 from pi.coding.compaction.events import CompactionEnd
-from pi.coding.compaction.idling import compact_when_idle
 from pi.testing import says
 from tests.coding.compaction.stage import OPTIONS, Stage, always, answers
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pi.coding.compaction.inspecting import dropped
+from pi.coding.compaction.execution import dropped
 from tests.coding.compaction.stage import always
 from tests.coding.compaction.test_carrying_out import MANUAL, stage_with
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from pi.ai.estimate import message_tokens
 from pi.ai.messages import AssistantMessage, SystemMessage, Text, Usage, UserMessage
+from pi.ai.token_estimate import message_tokens
 from pi.coding.compaction.measuring import latest_answer, measured, shown_ids, tokens_in_use
+from pi.coding.session.context import convert_to_llm
 from pi.coding.session.conversation import SessionConversation
-from pi.coding.session.conversion import convert_to_llm
 from pi.coding.session.entries import (
+    BashExecution,
     BranchSummary,
     Compaction,
     ContextEdit,
+    CustomMessage,
     Entry,
     MessageEntry,
 )
 from pi.coding.session.log import SessionLog
-from pi.coding.session.messages import BashExecution, CustomMessage
 from pi.coding.session.opening import Shelf, new_session
 from tests.coding.session.sessions import append_all, make_shelf, user
 

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from pi.agent.events import TurnEnd
-from pi.agent.tool import ToolResult
-from pi.agent.tool_forms import tool
+from pi.agent.tools.define import tool
+from pi.agent.tools.tool import ToolResult
 from pi.ai.errors import BadRequest, ContextOverflow, RateLimited
 from pi.ai.messages import (
     AssistantMessage,
@@ -20,7 +20,7 @@ from pi.ai.messages import (
 )
 from pi.base.records import replace
 from pi.coding.compaction.events import BeforeCompact, CompactDecision, CompactionEnd
-from pi.coding.compaction.strategies.strategy import HandOff, Outcome, Work
+from pi.coding.compaction.strategies import HandOff, Outcome, Work
 from pi.coding.session.entries import Compaction
 from pi.testing import Reply, calls, says
 from tests.coding.compaction.stage import OPTIONS, SMALL, SUMMARY, Stage, always, answers

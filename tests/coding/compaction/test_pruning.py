@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from pi.agent.compaction.items import Item
+from pi.agent.compaction.budget import Item
 from pi.ai.messages import AssistantMessage, Text, ToolCall, ToolResultMessage
 from pi.base.records import replace
-from pi.coding.compaction.pruning import (
+from pi.coding.compaction.measuring import (
     SUPERSEDED_NOTICE,
     USELESS_NOTICE,
     Pruning,

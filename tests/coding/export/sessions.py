@@ -19,6 +19,7 @@ from pi.ai.messages import (
 )
 from pi.base.records import replace
 from pi.coding.session.entries import (
+    BashExecution,
     BranchSummary,
     Compaction,
     ContextEdit,
@@ -31,11 +32,11 @@ from pi.coding.session.entries import (
     ModelChange,
     SessionHeader,
     SessionInfo,
+    SessionMessage,
     ThinkingLevelChange,
     UnknownEntry,
     UsageEntry,
 )
-from pi.coding.session.messages import BashExecution, SessionMessage
 
 SECRET = "correct horse battery staple"
 HEADER = SessionHeader(

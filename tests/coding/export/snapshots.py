@@ -10,8 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pi.coding.export.html.page import render_page
-from pi.coding.export.markdown import render_markdown
-from pi.coding.export.text import render_text
+from pi.coding.export.text import render_markdown, render_text
 from pi.coding.export.transcript import Transcript, read_transcript
 from tests.coding.export.sessions import HEADER, sample
 

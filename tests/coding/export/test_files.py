@@ -11,10 +11,10 @@ from pi.ai.messages import Image
 from pi.ai.transcript import Instructions
 from pi.base.records import replace
 from pi.coding.blobs.store import BlobStore
-from pi.coding.export.errors import ExportFailed
 from pi.coding.export.files import (
     IN_MEMORY,
     NOTHING_YET,
+    ExportFailed,
     branch_lines,
     default_name,
     destination,
@@ -25,8 +25,8 @@ from pi.coding.export.redaction import Redactor
 from pi.coding.session.entries import Entry, ModelChange, SessionHeader, UnknownEntry
 from pi.coding.session.errors import NotASession, SessionNotFound
 from pi.coding.session.log import SessionLog
+from pi.coding.session.naming import Stamps
 from pi.coding.session.opening import Shelf, new_session, open_session, read_session
-from pi.coding.session.stamps import Stamps
 from tests.coding.export.sessions import HEADER, SECRET, chain, message, said, sample
 from tests.coding.session.sessions import SESSIONS
 

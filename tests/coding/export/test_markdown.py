@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.export.markdown import render_markdown
+from pi.coding.export.text import render_markdown
 from pi.coding.export.transcript import read_transcript
 from tests.coding.export.sessions import HEADER, answered, called, came, chain, message, said
 from tests.coding.export.snapshots import actual, recorded

@@ -4,10 +4,9 @@ import pytest
 
 from pi.ai.messages import Thinking
 from pi.base.records import replace
-from pi.coding.export.sections import Part, Section, View, sections
+from pi.coding.export.text import Part, Section, View, sections
 from pi.coding.export.transcript import read_transcript
-from pi.coding.session.entries import CustomMessageEntry, KnownEntry
-from pi.coding.session.messages import BashExecution
+from pi.coding.session.entries import BashExecution, CustomMessageEntry, KnownEntry
 from tests.coding.export.sessions import (
     HEADER,
     answered,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.export.errors import ExportFailed, ShareFailed
+from pi.coding.export.files import ExportFailed, ShareFailed
 from pi.coding.export.share import Shared, command_handler, share_session
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import Shelf, new_session

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from pi.ai.messages import SystemMessage
 from pi.coding.export.html.page import render_page
-from pi.coding.export.markdown import render_markdown
-from pi.coding.export.text import NOTHING_TO_DUMP, render_text
+from pi.coding.export.text import NOTHING_TO_DUMP, render_markdown, render_text
 from pi.coding.export.transcript import read_transcript
 from pi.coding.session.entries import BranchSummary, Compaction
 from tests.coding.export.sessions import HEADER, chain, message, said

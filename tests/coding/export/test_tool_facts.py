@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.export.tool_facts import changes, subject, text_argument
+from pi.coding.export.outline import changes, subject, text_argument
 from tests.coding.export.sessions import called, came
 
 

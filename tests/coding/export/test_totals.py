@@ -4,7 +4,7 @@ import pytest
 
 from pi.ai.messages import Cost, Usage
 from pi.base.records import replace
-from pi.coding.export.totals import Spent, Totals, add_up, dollars, model_name
+from pi.coding.export.transcript import Spent, Totals, add_up, dollars, model_name
 from tests.coding.export.sessions import ONE_REQUEST, came, message, sample
 
 

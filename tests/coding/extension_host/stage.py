@@ -11,12 +11,12 @@ import msgspec
 
 from pi.ai.events import StreamEvent
 from pi.ai.providers.faux import Step
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.finding import Wanted
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.contributions.model_wraps import Ask, ModelRequest, ModelWrap
+from pi.coding.extension_host.discovery.finding import Wanted
 from pi.coding.extension_host.host import ExtensionHost
-from pi.coding.extension_host.model_wraps import Ask, ModelRequest, ModelWrap
-from pi.coding.extension_host.ui import ExtensionUI
-from pi.coding.runtime.agent_session import AgentSession
+from pi.coding.port.ui import ExtensionUI
+from pi.coding.runtime.session.agent_session import AgentSession
 from tests.coding.runtime.stage import Stage
 
 Extension = Callable[[ExtensionAPI], Any]

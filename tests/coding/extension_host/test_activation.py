@@ -5,19 +5,20 @@ from typing import Literal, get_args
 import pytest
 
 from pi.base.clock import SystemClock
-from pi.coding.extension_host.activation import (
+from pi.coding.extension_host.discovery.manifest import (
+    Manifest,
+    ToolManifest,
     asks_session,
     is_for,
     may_sleep,
     wanted_at_start,
     wanted_in,
 )
-from pi.coding.extension_host.manifest import Manifest, ToolManifest
-from pi.coding.extension_host.ui import Mode
+from pi.coding.port.ui import Mode
 from pi.coding.session.entries import Custom, CustomMessageEntry
 from pi.coding.session.log import SessionLog
+from pi.coding.session.naming import Stamps
 from pi.coding.session.opening import Shelf, new_session
-from pi.coding.session.stamps import Stamps
 from pi.coding.settings.settings import Settings
 
 

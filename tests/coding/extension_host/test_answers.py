@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.messages import Text
-from pi.coding.extension_host.answers import (
+from pi.coding.extension_host.events.answers import (
     Block,
     BoundaryAnswer,
     Cancel,
@@ -12,8 +12,7 @@ from pi.coding.extension_host.answers import (
     as_custom_message,
     as_draft,
 )
-from pi.coding.session.entries import Custom, CustomMessageEntry
-from pi.coding.session.messages import CustomMessage
+from pi.coding.session.entries import Custom, CustomMessage, CustomMessageEntry
 
 
 def test_an_answer_may_be_a_record_or_a_dict_of_its_fields() -> None:

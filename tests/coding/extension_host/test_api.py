@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from pi import __version__
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.errors import ExtensionError
 from tests.coding.extension_host.stage import playing
 
 

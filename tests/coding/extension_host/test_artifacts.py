@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.blobs.artifacts import Artifacts
-from pi.coding.blobs.folder import TextFolder
-from pi.coding.extension_host.artifacts import ExtensionArtifacts
+from pi.coding.blobs.artifacts import Artifacts, TextFolder
+from pi.coding.extension_host.api.storage import ExtensionArtifacts
 
 LONG = "".join(f"line {number}\n" for number in range(1, 3001))
 

@@ -8,7 +8,7 @@ import pytest
 from pi.ai.providers.faux import Reply, says
 from pi.ai.request import Call
 from pi.coding.compaction.events import CompactionResult
-from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.stage import Play, playing
 from tests.coding.runtime.stage import Stage
 

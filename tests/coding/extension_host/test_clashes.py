@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.clashes import Clash, clashes
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.contributions.registries import clashes
+from pi.coding.port.extensions import Clash
 from tests.coding.extension_host.stage import playing
 
 

@@ -2,10 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.extension_host.commands import BUILT_IN, Commands, ExtensionCommand, split_command
-from pi.coding.extension_host.order import Owner, Rank
-from pi.coding.resources.source import SourceInfo
-from pi.modes.interactive.commands.built_in import BUILT_IN as SCREEN_COMMANDS
+from pi.coding.bus import Owner, Rank
+from pi.coding.extension_host.contributions.commands import (
+    BUILT_IN,
+    Commands,
+    ExtensionCommand,
+    split_command,
+)
+from pi.coding.resources.sources import SourceInfo
+from pi.modes.interactive.commands.table import BUILT_IN as SCREEN_COMMANDS
 
 
 def command(name: str, owner: Owner) -> ExtensionCommand:

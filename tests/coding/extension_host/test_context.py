@@ -5,7 +5,7 @@ from typing import Any
 
 from pi.agent.errors import WouldDeadlock
 from pi.ai.providers.faux import calls, says
-from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.stage import playing
 
 

@@ -4,12 +4,16 @@ from typing import Any
 
 import pytest
 
-from pi.ai.auth.values import used_secrets
+from pi.ai.auth.config_values import used_secrets
 from pi.ai.errors import AuthenticationFailed
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 from pi.ai.request import Access, StreamOptions
-from pi.coding.extension_host.credentials import AuthSource, AuthSources, AuthUnavailable
-from pi.coding.extension_host.order import Owner, Rows
+from pi.coding.bus import OrderedList, Owner
+from pi.coding.extension_host.contributions.credentials import (
+    AuthSource,
+    AuthSources,
+    AuthUnavailable,
+)
 
 ME = Owner(name="me", path="/me.py")
 ACME = Provider(id="acme", name="Acme")
@@ -17,7 +21,7 @@ SERVICES: Any = None
 
 
 def sources(*finds: Any, names: frozenset[str] | None = None) -> tuple[AuthSources, list[str]]:
-    rows: Rows[AuthSource] = Rows()
+    rows: OrderedList[AuthSource] = OrderedList()
     failures: list[str] = []
     for find in finds:
         rows.add(AuthSource(find=find, names=names), ME)

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from pi.base.records import Record
-from pi.coding.extension_host.descriptions import described
-from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.extension_host.events.answers import described
 
 
 class Shape(Record):

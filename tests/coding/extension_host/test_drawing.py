@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pi.coding.extension_host.drawing import Drawn, made
+from pi.coding.port.drawing import Drawn, made
 
 
 class Line:

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pi.coding.extension_host.entry_points import FILE, installed
-from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.manifest import Manifest
+from pi.coding.extension_host.discovery.entry_points import FILE, installed
+from pi.coding.extension_host.discovery.manifest import Manifest
+from pi.coding.extension_host.errors import ExtensionError
 
 POINT = "[pi.extensions]\nweather = weather_kit:extension\n"
 
@@ -120,7 +120,7 @@ def test_a_project_is_no_place_where_extensions_are_installed(tmp_path: Path) ->
     (tmp_path / "agent").mkdir()
     code = (
         "import pathlib, sys\n"
-        "from pi.coding.extension_host.entry_points import installed\n"
+        "from pi.coding.extension_host.discovery.entry_points import installed\n"
         "sys.path[:0] = [str(pathlib.Path.cwd()), '', '.']\n"
         "print([each.name for each in installed(pathlib.Path('agent')) if each.rank != 'bundled'])"
     )
@@ -139,7 +139,7 @@ def test_a_folder_that_was_removed_and_made_again_is_no_place_either(tmp_path: P
     install(other)
     code = (
         "import pathlib, sys\n"
-        "from pi.coding.extension_host.entry_points import installed\n"
+        "from pi.coding.extension_host.discovery.entry_points import installed\n"
         "project, other = sys.argv[1:]\n"
         "pathlib.Path(project).rmdir()\n"
         "pathlib.Path(other).rename(project)\n"
@@ -162,7 +162,7 @@ def test_a_folder_that_was_removed_and_made_again_is_no_place_either(tmp_path: P
 def test_metadata_is_not_imported_when_nothing_has_changed(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib\n"
-        "from pi.coding.extension_host.entry_points import installed\n"
+        "from pi.coding.extension_host.discovery.entry_points import installed\n"
         f"installed(pathlib.Path({str(tmp_path)!r}))\n"
         "print('importlib.metadata' in sys.modules)\n"
     )

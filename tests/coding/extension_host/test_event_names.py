@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.coding.extension_host.event_names import ALIASES, EVENTS, NAMES
+from pi.coding.extension_host.events.handlers import ALIASES, EVENTS, NAMES
 
 COMPAT = """
     project_trust resources_discover session_start session_info_changed session_before_switch

@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from pi.agent.tool import ToolContext, ToolResult
+from pi.agent.tools.tool import ToolContext, ToolResult
 from pi.ai.builder import MessageBuilder
-from pi.ai.exchange import Services
 from pi.ai.messages import Usage
 from pi.ai.models.model import ModelCost, PromptCache
 from pi.ai.providers.faux import FAUX_MODEL, Reply, call, says
 from pi.ai.request import Call
 from pi.ai.stream import Flush
+from pi.ai.wire_support.exchange import Services
 from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.coding.bus import Question
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.event_names import EVENTS
-from pi.coding.extension_host.finding import Wanted
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.events.handlers import EVENTS
 from pi.testing import FakeClock, ScriptedProvider
 from tests.coding.extension_host.stage import FakeUI, Play
 from tests.coding.runtime.stage import Stage

@@ -10,14 +10,13 @@ from msgspec import NODEFAULT
 
 from pi.ai.messages import AssistantMessage, Text, UserMessage
 from pi.coding.bus import Question
-from pi.coding.compaction.branches import TreeDecision
-from pi.coding.compaction.events import CompactDecision, CompactingAnswer
-from pi.coding.extension_host.answers import Block, ResourcesAnswer
-from pi.coding.extension_host.event_names import EVENTS
-from pi.coding.extension_host.run_events import MessageUpdateEvent
+from pi.coding.compaction.events import CompactDecision, CompactingAnswer, TreeDecision
+from pi.coding.extension_host.events.answers import Block, ResourcesAnswer
+from pi.coding.extension_host.events.handlers import EVENTS
+from pi.coding.extension_host.events.run import MessageUpdateEvent
 from pi.coding.session.entries import Custom
-from pi.coding.shell.user_commands import BashResult
-from pi.coding.trust.trust import TrustAnswer
+from pi.coding.shell.local import BashResult
+from pi.coding.trust import TrustAnswer
 from tests.coding.extension_host.test_hooks import Desk
 
 GUARDS = {"tool_call", "user_bash"}

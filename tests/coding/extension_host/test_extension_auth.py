@@ -9,8 +9,8 @@ from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
 from pi.ai.messages import AssistantMessage
 from pi.ai.providers.faux import says
 from pi.base.errors import PiError
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.credentials import AuthUnavailable
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.contributions.credentials import AuthUnavailable
 from tests.ai.auth.scripted_ui import ScriptedUI
 from tests.coding.extension_host.stage import playing
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from pi.coding.extension_host.extension_events import EventBus, ExtensionEvent
-from pi.coding.extension_host.order import Owner
+from pi.coding.bus import Owner
+from pi.coding.extension_host.api.messages import EventBus, ExtensionEvent
 
 ME = Owner(name="me", path="/me.py")
 

@@ -7,8 +7,8 @@ import pytest
 from pi.ai.messages import SystemMessage, UserMessage
 from pi.ai.providers.faux import says
 from pi.base.records import replace
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.errors import ExtensionError
 from tests.coding.extension_host.stage import playing
 
 

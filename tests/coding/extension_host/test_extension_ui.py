@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.drawing import NoRows
-from pi.coding.extension_host.failures import StaleSession
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.errors import StaleSession
+from pi.coding.port.drawing import NoRows
 from tests.coding.extension_host.stage import FakeUI, playing
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from pi.coding.extension_host.facts import Facts
-from pi.coding.extension_host.order import Owner
+from pi.coding.bus import Owner
+from pi.coding.extension_host.contributions.views import Facts
 
 ADA, BOB = Owner(name="ada", path="ada"), Owner(name="bob", path="bob", number=1)
 

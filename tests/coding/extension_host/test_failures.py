@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pi.coding.extension_host.failures import (
+from pi.coding.extension_host.errors import (
     ExtensionError,
     ExtensionFailed,
     HandlerCancelled,

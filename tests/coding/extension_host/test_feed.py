@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from pi.ai.providers.faux import says
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.feed import Feed
-from pi.coding.extension_host.feed_items import FeedItem
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.api.readers import Feed
+from pi.coding.port.remote import FeedItem
 from tests.coding.extension_host.stage import playing
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pi.coding.extension_host.feed_items import FeedItem
+from pi.coding.port.remote import FeedItem
 
 
 def test_a_step_is_the_same_at_both_ends_of_a_wire() -> None:

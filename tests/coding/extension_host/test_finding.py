@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi.coding.extension_host.finding import Found, explicit, find, inline
-from pi.coding.resources.selection import Selection
-from pi.coding.resources.source import Place, SourceInfo
+from pi.coding.extension_host.discovery.finding import Found, explicit, find, inline
+from pi.coding.resources.discovery import Selection
+from pi.coding.resources.sources import Place, SourceInfo
 from tests.coding.files.nobody import locked_folder
 
 CODE = "def extension(pi): ...\n"

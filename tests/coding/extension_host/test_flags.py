@@ -2,8 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.flags import ExtensionFlag, Following, checked_flag, flag_value
+from pi.coding.extension_host.discovery.manifest import (
+    ExtensionFlag,
+    Following,
+    checked_flag,
+    flag_value,
+)
+from pi.coding.extension_host.errors import ExtensionError
 
 
 @pytest.mark.trap(269)

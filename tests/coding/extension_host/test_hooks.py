@@ -9,15 +9,11 @@ import pytest
 
 from pi.agent.policy import StopRun
 from pi.base.records import replace
-from pi.coding.extension_host.answers import Block
-from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.hooks import Hooks
-from pi.coding.extension_host.order import RANKS, Owner
-from pi.coding.extension_host.run_events import (
-    AgentSettledEvent,
-    InputEvent,
-    ToolCallEvent,
-)
+from pi.coding.bus import RANKS, Owner
+from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.extension_host.events.answers import Block
+from pi.coding.extension_host.events.handlers import Hooks
+from pi.coding.extension_host.events.run import AgentSettledEvent, InputEvent, ToolCallEvent
 from pi.coding.extension_host.watchdog import Watchdog
 from pi.testing import FakeClock
 
@@ -178,7 +174,7 @@ def test_a_handler_that_cannot_be_called_is_refused_at_once() -> None:
 async def test_a_handler_that_was_removed_hears_nothing() -> None:
     desk, heard = Desk(), []
     end = desk.on("session_branch", lambda event, ctx: heard.append(event))
-    from pi.coding.extension_host.session_events import SessionForkEvent
+    from pi.coding.extension_host.events.session import SessionForkEvent
 
     assert desk.hooks.heard(SessionForkEvent)
     end()

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.failures import StaleSession
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.errors import StaleSession
 from tests.coding.extension_host.stage import playing
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.finding import IMPORT_ROOTS
-from pi.coding.extension_host.import_roots import add_import_root
+from pi.coding.extension_host.discovery.finding import IMPORT_ROOTS
+from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.extension_host.loading.modules import add_import_root
 
 
 @pytest.fixture(autouse=True)

@@ -7,10 +7,11 @@ import msgspec
 import pytest
 
 from pi.ai.providers.faux import says
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.input_modes import InputMode, OwnedMode, checked_prefix, mode_of
-from pi.coding.extension_host.order import Names, Owner
+from pi.coding.bus import NamedRegistry, Owner
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.contributions.commands import OwnedMode, checked_prefix, mode_of
+from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.port.extensions import InputMode
 from tests.coding.extension_host.stage import playing
 from tests.coding.runtime.test_elsewhere import FakeRemote
 
@@ -23,7 +24,7 @@ def owned(prefix: str) -> OwnedMode:
 
 
 def test_the_longest_prefix_takes_a_text() -> None:
-    modes: Names[OwnedMode] = Names()
+    modes: NamedRegistry[OwnedMode] = NamedRegistry()
     for prefix in ("$", "$$"):
         modes.add(prefix, owned(prefix), OWNER)
 

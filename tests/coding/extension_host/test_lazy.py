@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pi.ai.providers.faux import calls, says
-from pi.coding.extension_host.finding import Wanted
-from pi.coding.extension_host.modules import module_name
-from pi.coding.runtime.extensions import Extensions
+from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.loading.modules import module_name
+from pi.coding.runtime.extensions.session_extensions import Extensions
 from pi.coding.runtime.options import ToolWishes
 from pi.coding.session.entries import Custom
 from pi.coding.session.log import SessionLog

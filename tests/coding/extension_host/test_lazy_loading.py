@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pi.ai.messages import AssistantMessage
 from pi.ai.providers.faux import says
-from pi.coding.extension_host.modules import module_name
-from pi.coding.runtime.agent_session import AgentSession
+from pi.coding.extension_host.loading.modules import module_name
+from pi.coding.runtime.session.agent_session import AgentSession
 from tests.coding.extension_host.waiting import STARTED, kit, said
 from tests.coding.runtime.stage import Stage
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from pi.ai.providers.faux import calls, says
-from pi.coding.extension_host.modules import module_name
+from pi.coding.extension_host.loading.modules import module_name
 from pi.coding.runtime.options import ToolWishes
 from tests.coding.extension_host.waiting import kit, said
 from tests.coding.runtime.stage import Stage

@@ -5,7 +5,7 @@ from pathlib import Path
 from pi.agent.policy import Boundary, Next, Policy
 from pi.ai.messages import SystemMessage
 from pi.ai.providers.faux import says
-from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.stage import playing
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pi.coding.extension_host.failures import ExtensionError, StaleSession
+from pi.coding.extension_host.errors import ExtensionError, StaleSession
 from pi.coding.extension_host.link import Link
 from pi.coding.extension_host.scope import Scope
 from pi.testing import FakeClock

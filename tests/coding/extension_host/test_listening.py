@@ -6,8 +6,8 @@ from typing import Any
 from pi.ai.messages import AssistantMessage, SystemMessage, Text
 from pi.ai.providers.faux import calls, says
 from pi.base.records import replace
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.event_names import EVENTS
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.events.handlers import EVENTS
 from tests.coding.extension_host.stage import playing
 
 ORDER = """

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from pi.ai.providers.faux import says
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.event_names import EVENTS
-from pi.coding.extension_host.finding import Wanted
+from pi.coding.bus import NamedRegistry, OrderedList
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.events.handlers import EVENTS
 from pi.coding.extension_host.host import ExtensionHost
-from pi.coding.extension_host.modules import PREFIX, module_name
-from pi.coding.extension_host.order import Names, Rows
+from pi.coding.extension_host.loading.modules import PREFIX, module_name
 from tests.coding.extension_host.stage import playing
 from tests.coding.runtime.stage import Stage
 
@@ -142,9 +142,9 @@ async def test_reloading_leaves_nothing_behind(tmp_path: Path) -> None:
 def _left(host: ExtensionHost) -> dict[str, Any]:
     """How much there is of everything that extensions can begin."""
     registries = {
-        name: len(list(rows.all() if isinstance(rows, Names) else rows))
+        name: len(list(rows.all() if isinstance(rows, NamedRegistry) else rows))
         for name, rows in vars(host.registries).items()
-        if isinstance(rows, Names | Rows)
+        if isinstance(rows, NamedRegistry | OrderedList)
     }
     return {
         "registered": registries,

@@ -4,19 +4,19 @@ from typing import Any
 
 import pytest
 
-from pi.ai.auth.clients import LoginSettings
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import LoginCancelled
-from pi.ai.auth.login_ui import AuthUrl, DeviceCode, Progress, Prompt
+from pi.ai.auth.login import AuthUrl, DeviceCode, Progress, Prompt
+from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
 from pi.ai.request import Access
-from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.logins import (
+from pi.coding.extension_host.contributions.credentials import (
     ExtensionLogin,
     LoginCallbacks,
     OAuthConfig,
     oauth_from,
 )
+from pi.coding.extension_host.errors import ExtensionError
 from pi.testing import FakeClock
 from tests.ai.auth.scripted_ui import ScriptedUI
 

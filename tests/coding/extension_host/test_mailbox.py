@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from pi.ai.events import BlockEvent, TextDelta, TextStart, ThinkingDelta
 from pi.ai.providers.faux import says
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.mailbox import merged
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.events.updates import merged
 from tests.coding.extension_host.stage import playing
 
 deltas = st.builds(

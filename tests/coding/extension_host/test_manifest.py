@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.manifest import (
+from pi.coding.extension_host.discovery.manifest import (
     API_VERSION,
     Manifest,
     ToolManifest,
     check_version,
     read_manifest,
 )
+from pi.coding.extension_host.errors import ExtensionError
 
 BLOCK = """\
 # /// pi

@@ -5,7 +5,7 @@ from typing import Any
 
 from pi.ai.messages import Context, UserMessage
 from pi.ai.providers.faux import says
-from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.stage import noting, playing
 
 QUESTION = Context(messages=(UserMessage(content="2 + 2?"),))

@@ -13,8 +13,8 @@ from pi.ai.providers.faux import FAUX_MODEL, Reply, call, says
 from pi.ai.request import Call, StreamOptions
 from pi.ai.stream import EventStream
 from pi.base.records import replace
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.model_wraps import ModelRequest, asked_through
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.contributions.model_wraps import ModelRequest, asked_through
 from pi.testing import ScriptedStream
 from tests.coding.extension_host.stage import noting, playing
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.finding import Candidate, explicit
-from pi.coding.extension_host.modules import factory_of, forget, module_name, module_of
-from pi.coding.resources.source import SourceInfo
+from pi.coding.extension_host.discovery.finding import Candidate, explicit
+from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.extension_host.loading.modules import factory_of, forget, module_name, module_of
+from pi.coding.resources.sources import SourceInfo
 
 
 def candidate(path: Path) -> Candidate:

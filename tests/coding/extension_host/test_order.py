@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.coding.extension_host.order import Names, Owner, Rank, Rows
+from pi.coding.bus import NamedRegistry, OrderedList, Owner, Rank
 
 
 def owner(name: str, rank: Rank = "user", number: int = 0) -> Owner:
@@ -8,7 +8,7 @@ def owner(name: str, rank: Rank = "user", number: int = 0) -> Owner:
 
 
 def test_at_comes_before_rank_before_loading_before_registration() -> None:
-    rows: Rows[str] = Rows()
+    rows: OrderedList[str] = OrderedList()
     rows.add("last", owner("a", "bundled"), "last")
     rows.add("explicit", owner("b", "explicit"))
     rows.add("second user", owner("d", "user", 2))
@@ -30,7 +30,7 @@ def test_at_comes_before_rank_before_loading_before_registration() -> None:
 
 def test_a_row_that_is_taken_away_is_gone_and_told() -> None:
     changes: list[int] = []
-    rows: Rows[str] = Rows(lambda: changes.append(1))
+    rows: OrderedList[str] = OrderedList(lambda: changes.append(1))
 
     remove = rows.add("a", owner("a"))
     remove()
@@ -39,7 +39,7 @@ def test_a_row_that_is_taken_away_is_gone_and_told() -> None:
 
 
 def test_of_two_with_one_name_the_later_rank_counts_and_the_other_is_known() -> None:
-    names: Names[int] = Names()
+    names: NamedRegistry[int] = NamedRegistry()
     user, bundled = owner("u", "user"), owner("b", "bundled")
     remove = names.add("x", 1, user)
     names.add("x", 2, bundled)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pi.ai.providers.faux import calls, says
-from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.stage import FakeUI, playing
 
 

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from pi.agent.policy import Boundary, Interrupt, Next, Partial, Policy, Request, StopRun
-from pi.agent.tool import ToolResult
+from pi.agent.tools.tool import ToolResult
 from pi.ai.events import Delta
 from pi.ai.messages import AssistantMessage, ToolCall, ToolResultMessage
 from pi.ai.providers.faux import calls, says
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.order import Owner
-from pi.coding.extension_host.owned_policy import OwnedPolicy, OwnedWatcher, owned
+from pi.coding.bus import Owner
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.contributions.tools import OwnedPolicy, OwnedWatcher, owned
 from tests.coding.extension_host.stage import playing
 
 

@@ -15,8 +15,8 @@ from pi.ai.messages import (
 )
 from pi.ai.providers.faux import calls, says
 from pi.base.records import replace
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.session.messages import CustomMessage
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.session.entries import CustomMessage
 from tests.coding.extension_host.stage import Play, playing
 
 

@@ -4,8 +4,8 @@ import os
 import sys
 from pathlib import Path
 
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.processes import ExecResult
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.api.processes import ExecResult
 from tests.coding.extension_host.stage import playing
 
 ECHO = "import sys, os; print(sys.stdin.read() + os.environ.get('MINE', ''), os.getcwd())"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.coding.extension_host.prompt_options import SystemPromptOptions, tagged
+from pi.coding.prompt import SystemPromptOptions, tagged
 
 
 def test_a_section_stands_between_tags_of_its_name() -> None:

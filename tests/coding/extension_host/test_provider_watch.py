@@ -4,10 +4,9 @@ from typing import Any
 
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.base.records import replace
-from pi.coding.extension_host.hooks import Hooks
-from pi.coding.extension_host.model_wraps import ModelRequest
-from pi.coding.extension_host.order import Owner
-from pi.coding.extension_host.provider_watch import watched
+from pi.coding.bus import Owner
+from pi.coding.extension_host.contributions.model_wraps import ModelRequest, watched
+from pi.coding.extension_host.events.handlers import Hooks
 from pi.coding.extension_host.watchdog import Watchdog
 from pi.testing import FakeClock
 

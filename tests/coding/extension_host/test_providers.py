@@ -9,10 +9,14 @@ from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.models.model import Model
 from pi.ai.providers.faux import FAUX_MODEL, FauxProvider, says
 from pi.base.records import replace
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.order import Owner
-from pi.coding.extension_host.providers import ConfiguredProvider, Providers, provider_from
+from pi.coding.bus import Owner
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.contributions.providers import (
+    ConfiguredProvider,
+    Providers,
+    provider_from,
+)
+from pi.coding.extension_host.errors import ExtensionError
 from tests.ai.auth.scripted_ui import ScriptedUI
 from tests.coding.extension_host.stage import playing
 

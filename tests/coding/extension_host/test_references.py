@@ -3,11 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pi.agent.tool import ToolFailed
+from pi.agent.tools.tool import ToolFailed
 from pi.ai.messages import Text, ToolResultMessage
 from pi.ai.providers.faux import Step, calls, says
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.references import Resource, ResourceRef, ResourceWindow
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.contributions.references import Resource, ResourceRef, ResourceWindow
 from pi.coding.files.layers import FileChange, FileWrite, FileWritten
 from tests.coding.extension_host.stage import Extension, playing
 

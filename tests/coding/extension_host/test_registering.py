@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
-from pi.base.records import UNSET
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.registering import first_line
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.api.loaded_extension import first_line
+from pi.coding.extension_host.errors import ExtensionError
 from tests.coding.extension_host.stage import playing
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.coding.extension_host.registration import Registration
+from pi.coding.extension_host.scope import Registration
 
 
 def test_a_registration_ends_once() -> None:

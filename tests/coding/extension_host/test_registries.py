@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from pi.agent.policy import Policy
-from pi.coding.extension_host.flags import ExtensionFlag
-from pi.coding.extension_host.order import Owner
-from pi.coding.extension_host.registries import RankedPolicy, Registries
+from pi.coding.bus import Owner
+from pi.coding.extension_host.contributions.registries import RankedPolicy, Registries
+from pi.coding.extension_host.discovery.manifest import ExtensionFlag
 
 
 def test_whoever_is_asked_first_is_told_apart_and_changes_are_told() -> None:

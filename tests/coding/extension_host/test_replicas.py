@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.replicas import Remote, Replica
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.port.remote import Remote, Replica
 from tests.coding.extension_host.stage import playing
 from tests.coding.runtime.test_elsewhere import FakeRemote
 

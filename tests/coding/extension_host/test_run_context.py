@@ -9,8 +9,8 @@ import pytest
 
 from pi.agent.policy import Interrupt
 from pi.ai.providers.faux import calls, says
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.failures import ExtensionError
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.errors import ExtensionError
 from tests.coding.extension_host.stage import playing
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from pi.ai.messages import AssistantMessage, SystemMessage, Text, ToolResultMessage, UserMessage
 from pi.base.records import replace
-from pi.coding.extension_host.answers import (
+from pi.coding.extension_host.events.answers import (
     BeforeAgentStartAnswer,
     Block,
     BoundaryAnswer,
@@ -14,8 +14,7 @@ from pi.coding.extension_host.answers import (
     MessageEndAnswer,
     ToolResultAnswer,
 )
-from pi.coding.extension_host.prompt_options import SystemPromptOptions
-from pi.coding.extension_host.run_events import (
+from pi.coding.extension_host.events.run import (
     BeforeAgentStartEvent,
     BeforeProviderRequestEvent,
     BoundaryContext,
@@ -27,7 +26,8 @@ from pi.coding.extension_host.run_events import (
     ToolResultEvent,
     TurnEndEvent,
 )
-from pi.coding.extension_host.said_input import InputAnswer
+from pi.coding.extension_host.events.session import InputAnswer
+from pi.coding.prompt import SystemPromptOptions
 from pi.coding.session.entries import Custom
 
 ANSWER = AssistantMessage(api="a", provider="p", model="m")

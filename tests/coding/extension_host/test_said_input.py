@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pi.ai.messages import Image
-from pi.coding.extension_host.said_input import InputAnswer, SaidInput
+from pi.coding.extension_host.events.session import InputAnswer, SaidInput
 
 PICTURE = Image(data="aGk=", mime_type="image/png")
 

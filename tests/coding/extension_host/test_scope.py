@@ -4,8 +4,7 @@ import asyncio
 import weakref
 from functools import partial
 
-from pi.coding.extension_host.registration import Registration
-from pi.coding.extension_host.scope import Scope
+from pi.coding.extension_host.scope import Registration, Scope
 from pi.testing import FakeClock
 
 

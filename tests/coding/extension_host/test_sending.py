@@ -8,10 +8,10 @@ import pytest
 
 from pi.ai.messages import AssistantMessage, Image, Text, UserMessage, blocks
 from pi.ai.providers.faux import calls, says
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.sending import NextTurn
-from pi.coding.session.messages import CustomMessage
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.api.messages import NextTurn
+from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.session.entries import CustomMessage
 from tests.coding.extension_host.stage import Play, playing
 
 

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
-from pi.coding.compaction.branches import Notes, TreeDecision, TreeMove
-from pi.coding.compaction.events import CompactDecision, CompactingAnswer
-from pi.coding.extension_host.answers import (
+from pi.coding.compaction.events import (
+    CompactDecision,
+    CompactingAnswer,
+    Notes,
+    TreeDecision,
+    TreeMove,
+)
+from pi.coding.extension_host.events.answers import (
     CacheWarmingAnswer,
     Cancel,
     ResourcesAnswer,
     UserBashAnswer,
 )
-from pi.coding.extension_host.session_events import (
+from pi.coding.extension_host.events.session import (
     CacheWarmingDecisionEvent,
     ProjectTrustEvent,
     ResourcesDiscoverEvent,
@@ -18,8 +23,8 @@ from pi.coding.extension_host.session_events import (
     SessionCompactingEvent,
     UserBashEvent,
 )
-from pi.coding.shell.user_commands import BashResult
-from pi.coding.trust.trust import TrustAnswer
+from pi.coding.shell.local import BashResult
+from pi.coding.trust import TrustAnswer
 
 MOVE = TreeMove(target_id="a", old_leaf_id="b", common_ancestor_id=None, entries=())
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.ai.providers.faux import says
-from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.stage import playing
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from pi.coding.extension_host.api.storage import SharedThings
 from pi.coding.extension_host.scope import Scope
-from pi.coding.extension_host.shared import SharedThings
 from pi.testing import FakeClock
 
 

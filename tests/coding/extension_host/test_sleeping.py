@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from pi.base.records import replace
-from pi.coding.extension_host.finding import Candidate
-from pi.coding.extension_host.manifest import Manifest
-from pi.coding.extension_host.sleeping import Sleeping
-from pi.coding.resources.source import SourceInfo
+from pi.coding.extension_host.discovery.finding import Candidate
+from pi.coding.extension_host.discovery.manifest import Manifest
+from pi.coding.extension_host.dormant import Sleeping
+from pi.coding.resources.sources import SourceInfo
 
 
 def candidate(name: str, **manifest: object) -> Candidate:

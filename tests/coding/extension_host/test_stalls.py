@@ -11,9 +11,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from pi.coding.extension_host.failures import HandlerEnded
-from pi.coding.extension_host.order import Owner
-from pi.coding.extension_host.stalls import OnStall, Stalled, Stalls
+from pi.coding.bus import Owner
+from pi.coding.extension_host.errors import HandlerEnded
+from pi.coding.extension_host.watchdog import OnStall, Stalled, Stalls
 
 ME = Owner(name="me", path="/me.py")
 SOON = 0.01
@@ -71,11 +71,11 @@ async def test_a_function_that_does_not_return_is_named_once(
             named.set()
 
     hear, extension = Hear(), Extension()
-    logging.getLogger("pi.coding.extension_host.stalls").addHandler(hear)
+    logging.getLogger("pi.coding.extension_host.watchdog").addHandler(hear)
     with watching(extension.whose) as stalls:
         stalls.watch()
         extension.hang(lambda: named.wait(AGES))
-    logging.getLogger("pi.coding.extension_host.stalls").removeHandler(hear)
+    logging.getLogger("pi.coding.extension_host.watchdog").removeHandler(hear)
 
     (told,) = [record.getMessage() for record in caplog.records]
     assert told == "/me.py does not return from <lambda>: nothing else can happen"

@@ -6,8 +6,8 @@ import pytest
 
 from pi.ai.providers.faux import says
 from pi.base.errors import PiError
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.stores import FileStore
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.api.storage import FileStore
 from pi.testing import FakeClock
 from tests.coding.extension_host.stage import playing
 

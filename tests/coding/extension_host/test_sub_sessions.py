@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pi.agent.policy import Policy, Request, ToolRefused
-from pi.agent.tool import ToolResult
+from pi.agent.tools.tool import ToolResult
 from pi.ai.events import StreamEvent
 from pi.ai.messages import Text, ToolCall, ToolResultMessage
 from pi.ai.models.model import ModelCost
@@ -16,11 +16,11 @@ from pi.ai.providers.faux import FAUX_MODEL, Reply, calls, says
 from pi.ai.request import Call
 from pi.ai.transcript import fold
 from pi.base.records import replace
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.model_wraps import ModelRequest
-from pi.coding.extension_host.sub_sessions import SubSession
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.contributions.model_wraps import ModelRequest
+from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.files.layers import FileChange, FileWrite, FileWritten
+from pi.coding.port.results import SubSession
 from pi.coding.runtime.options import ToolWishes
 from tests.coding.extension_host.stage import playing
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from pi.agent.tool import AgentTool, ToolContext, ToolResult
-from pi.agent.tool_forms import make_tool, tool
+from pi.agent.tools.define import make_tool, tool
+from pi.agent.tools.tool import AgentTool, ToolContext, ToolResult
 from pi.base.records import Record
-from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.tools import Wrapping, checked, wrapped
+from pi.coding.extension_host.contributions.tools import Wrapping, checked, wrapped
+from pi.coding.extension_host.errors import ExtensionError
 
 CTX = ToolContext("1", lambda result: None)
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.coding.extension_host.ui import ExtensionUI, ThemeChange
+from pi.coding.port.ui import ExtensionUI, ThemeChange
 
 
 async def test_where_nobody_is_there_questions_have_no_answer() -> None:

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from pi.coding.extension_host.order import Names, Owner, Rows
-from pi.coding.extension_host.views import View, ViewOptions, Views, drawn_rows, found_view
+from pi.coding.bus import NamedRegistry, OrderedList, Owner
+from pi.coding.extension_host.contributions.views import View, Views, drawn_rows, found_view
+from pi.coding.port.extensions import ViewOptions
 
 OWNER = Owner(name="todo", path="/home/ada/todo.py")
 
@@ -22,11 +23,11 @@ class Shelf:
     """Views, and who was told what."""
 
     def __init__(self, **views: View) -> None:
-        self.names: Names[View] = Names()
+        self.names: NamedRegistry[View] = NamedRegistry()
         self.told: list[tuple[str, str, str]] = []
         for name, view in views.items():
             self.names.add(f"message:{name}", view, OWNER)
-        self.transforms: Rows[Callable[..., str]] = Rows()
+        self.transforms: OrderedList[Callable[..., str]] = OrderedList()
         self.views = Views(self.names, self.transforms, self._failed)
 
     def rows(self, name: str) -> list[str] | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.ai.messages import Text, ToolResultMessage
-from pi.coding.runtime.agent_session import AgentSession
-from pi.coding.session.messages import CustomMessage
+from pi.coding.runtime.session.agent_session import AgentSession
+from pi.coding.session.entries import CustomMessage
 from tests.coding.runtime.stage import Stage
 
 STARTED = """\

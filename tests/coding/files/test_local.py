@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.agent.env import FileInfo, FileSystem
-from pi.agent.error_codes import FileErrorCode, FileFailed
+from pi.agent.env import FileErrorCode, FileFailed, FileInfo, FileSystem
 from pi.coding.files.local import LocalFiles
 from tests.coding.files.nobody import folder_of_nobody
 from tests.files import full_disk

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.files.lookalikes import existing, look
+from pi.coding.files.local import existing, look
 
 
 @pytest.mark.trap(122)

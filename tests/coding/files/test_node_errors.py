@@ -3,7 +3,7 @@ from __future__ import annotations
 import errno
 
 from pi.base.errors import PiError
-from pi.coding.files.node_errors import cause_of, node_code, node_text
+from pi.coding.files.errors import cause_of, node_code, node_text
 
 
 def test_errors_are_told_in_nodes_words() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.files.references import System, expanded, without_mention
+from pi.coding.files.local import System, expanded, without_mention
 
 
 @pytest.mark.trap(122)

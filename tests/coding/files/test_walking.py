@@ -3,7 +3,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from pi.coding.files.walking import Entry, walk
+from pi.coding.tools.listing import Entry, walk
 
 
 def nothing(entry: Entry) -> bool:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.files import window
-from pi.coding.files.window import Window, bounded_lines, read_lines, read_window
+from pi.coding.files import text as window
+from pi.coding.files.text import Window, bounded_lines, read_lines, read_window
 
 
 def read(path: Path, skip: int = 0, limit: int | None = None, keep: int = 1000) -> Window:

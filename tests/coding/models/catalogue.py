@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import cast
 
+from pi.ai.collection import Models
 from pi.ai.models.model import Model
-from pi.ai.models_collection import Models
+from pi.ai.provider import Provider
 from pi.ai.providers.faux import FAUX_MODEL
-from pi.ai.providers.provider import Provider
 from pi.base.records import replace
 from pi.coding.models.registry import ModelRegistry
 

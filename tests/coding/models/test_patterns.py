@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.models.patterns import find_model, find_scope, full_name
+from pi.coding.models.registry import find_model, find_scope, full_name
 from tests.coding.models.catalogue import MODELS
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.models.patterns import full_name
+from pi.coding.models.registry import full_name
 from pi.coding.models.starting import Start, UnknownModel, Wishes, starting_model
 from tests.coding.models.catalogue import registry
 from tests.coding.runtime.stage import Stage

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from pi.base.clock import SystemClock
-from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
+from pi.coding.packages.source import Shelf
 from pi.coding.packages.store import PackageStore
-from pi.coding.resources.source import Scope
+from pi.coding.resources.sources import Scope
 from tests.coding.packages.making import FakeNpm, Repository
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.packages.confined import inside, leads_out, must_be_inside, unusable
-from pi.coding.packages.errors import InstallFailed
+from pi.coding.packages.contents import inside, leads_out, must_be_inside, unusable
+from pi.coding.packages.source import InstallFailed
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,9 @@ import pytest
 
 from pi.coding.packages.discovery import Layer, find_packages, must_be_usable
 from pi.coding.packages.entries import KINDS, read_entries
-from pi.coding.packages.errors import InstallFailed
-from pi.coding.packages.places import Shelf
-from pi.coding.packages.source import LocalSource, PypiSource
+from pi.coding.packages.source import InstallFailed, LocalSource, PypiSource, Shelf
 from pi.coding.resources.discovery import Lists, Resources, Surroundings, Wanted, discover
-from pi.coding.resources.source import Place, Scope
+from pi.coding.resources.sources import Place, Scope
 from tests.coding.packages.making import make_package
 
 

@@ -11,10 +11,10 @@ from pi.coding.packages.entries import (
     find,
     read_entries,
     read_entry,
+    select,
     toggled,
     with_entry,
 )
-from pi.coding.packages.filters import select
 from pi.coding.packages.source import parse_source
 
 BASE = Path("/srv/agent")

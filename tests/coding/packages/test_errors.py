@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.coding.packages.errors import NoMatchingPackage, PackageProblem
+from pi.coding.packages.source import NoMatchingPackage, PackageProblem
 
 
 def test_what_was_not_found_is_named() -> None:

@@ -8,11 +8,10 @@ from pi.base.clock import SystemClock
 from pi.base.records import replace
 from pi.coding.packages.discovery import Layer
 from pi.coding.packages.entries import Entry
-from pi.coding.packages.fetching import fetch_missing, is_package, layer_for_one_run
-from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
+from pi.coding.packages.session_packages import Stores, fetch_missing, is_package, layer_for_one_run
+from pi.coding.packages.source import Shelf
 from pi.coding.packages.staging import PREFIX
-from pi.coding.packages.stores import Stores
 from tests.coding.packages.making import FakeNpm, Repository, make_package
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.packages.filters import plain_path, select
+from pi.coding.packages.entries import plain_path, select
 
 OFFERED = ("skills/a/SKILL.md", "skills/b.md", "skills/old/c.md")
 

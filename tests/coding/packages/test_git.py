@@ -7,13 +7,10 @@ from pathlib import Path
 import pytest
 
 from pi.base.records import replace
-from pi.coding.packages.errors import InstallFailed
 from pi.coding.packages.git import bring
-from pi.coding.packages.outcome import Outcome, approve_all
-from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.source import GitSource, parse_source
-from pi.coding.packages.staging import staging
+from pi.coding.packages.source import GitSource, InstallFailed, Shelf, parse_source
+from pi.coding.packages.staging import Outcome, approve_all, staging
 from tests.coding.packages.making import Repository, make_package
 from tests.files import old_git, stand_in
 

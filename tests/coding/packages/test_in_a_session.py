@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from pi.base.clock import SystemClock
-from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.finding import IMPORT_ROOTS, Wanted
-from pi.coding.extension_host.modules import module_at
-from pi.coding.packages.places import Shelf
+from pi.coding.extension_host.discovery.finding import IMPORT_ROOTS, Wanted
+from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.extension_host.loading.modules import module_at
 from pi.coding.packages.programs import Programs
+from pi.coding.packages.source import Shelf
 from pi.coding.packages.store import PackageStore
 from tests.coding.packages.making import make_package, make_wheel
 from tests.coding.runtime.stage import ENVIRON, Stage

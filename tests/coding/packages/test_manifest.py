@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.errors import PiError
-from pi.coding.packages.manifest import read_manifest, read_object
+from pi.coding.packages.contents import read_manifest, read_object
 
 BROKEN = "; the folders of its package are used"
 

@@ -5,11 +5,8 @@ from pathlib import Path
 import pytest
 
 from pi.coding.packages.discovery import Layer, find_packages
-from pi.coding.packages.errors import InstallFailed
-from pi.coding.packages.needs import declared_needs
-from pi.coding.packages.places import Shelf
-from pi.coding.packages.pypi import RECORD
-from pi.coding.packages.source import LocalSource
+from pi.coding.packages.pypi import RECORD, declared_needs
+from pi.coding.packages.source import InstallFailed, LocalSource, Shelf
 from pi.coding.packages.store import PackageStore
 from tests.coding.packages.conftest import MakeStore
 from tests.coding.packages.making import Repository, make_package, make_wheel, snapshot

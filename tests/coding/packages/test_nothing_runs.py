@@ -15,9 +15,8 @@ import pytest
 
 from pi.base.clock import SystemClock
 from pi.base.records import replace
-from pi.coding.packages.errors import InstallFailed, PackageProblem
-from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
+from pi.coding.packages.source import InstallFailed, PackageProblem, Shelf
 from pi.coding.packages.store import PackageStore
 from tests.coding.packages.conftest import MakeStore
 from tests.coding.packages.making import Repository, make_package, make_wheel

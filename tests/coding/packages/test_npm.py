@@ -7,13 +7,10 @@ from pathlib import Path
 import pytest
 
 from pi.base.records import replace
-from pi.coding.packages.errors import InstallDeclined, InstallFailed
 from pi.coding.packages.npm import bring, drop
-from pi.coding.packages.outcome import Arrival, Outcome, approve_all
-from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.source import NpmSource
-from pi.coding.packages.staging import staging
+from pi.coding.packages.source import InstallDeclined, InstallFailed, NpmSource, Shelf
+from pi.coding.packages.staging import Arrival, Outcome, approve_all, staging
 from tests.coding.packages.making import FakeNpm, make_package, snapshot
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.packages.outcome import Change, Outcome, settled
+from pi.coding.packages.staging import Change, Outcome, settled
 
 
 def here(change: Change, version: str) -> Outcome:

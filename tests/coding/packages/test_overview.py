@@ -7,9 +7,9 @@ import pytest
 from pi.base.records import replace
 from pi.coding.packages.discovery import Configured, Package
 from pi.coding.packages.entries import Entry
-from pi.coding.packages.outcome import Outcome
-from pi.coding.packages.overview import config_lines, list_lines, source_name, update_line
+from pi.coding.packages.listing import config_lines, list_lines, source_name, update_line
 from pi.coding.packages.source import NpmSource
+from pi.coding.packages.staging import Outcome
 
 
 def configured(source: str, root: Path, **more: object) -> Configured:

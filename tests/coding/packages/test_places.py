@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.packages.places import Shelf
-from pi.coding.packages.source import parse_source
+from pi.coding.packages.source import Shelf, parse_source
 
 BASE = Path("/home/me/.pi/agent")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pi.base.records import replace
-from pi.coding.packages.errors import InstallFailed
 from pi.coding.packages.programs import Programs
+from pi.coding.packages.source import InstallFailed
 
 SHOWN = "#!/bin/sh\nprintf '%s\\n' \"$@\"; env\n"
 

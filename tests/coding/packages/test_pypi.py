@@ -14,13 +14,10 @@ from pathlib import Path
 import pytest
 
 from pi.base.records import replace
-from pi.coding.packages.errors import InstallFailed
-from pi.coding.packages.outcome import Change, Outcome, approve_all
-from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.pypi import RECORD, bring
-from pi.coding.packages.source import PypiSource
-from pi.coding.packages.staging import staging
+from pi.coding.packages.source import InstallFailed, PypiSource, Shelf
+from pi.coding.packages.staging import Change, Outcome, approve_all, staging
 from tests.coding.packages.making import make_package, make_wheel, snapshot
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.packages.errors import InstallFailed
-from pi.coding.packages.requirements import must_be_named, not_from_an_index, requirement_name
+from pi.coding.packages.programs import must_be_named, not_from_an_index, requirement_name
+from pi.coding.packages.source import InstallFailed
 
 NAMED = [
     "one",

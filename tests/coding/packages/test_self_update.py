@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.packages.self_update import update_command
+from pi.coding.packages.listing import update_command
 
 SITE = "lib/python3.11/site-packages/pi/__init__.py"
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.packages.errors import BadSource
 from pi.coding.packages.source import (
+    BadSource,
     GitSource,
     LocalSource,
     NpmSource,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.packages.errors import InstallFailed
+from pi.coding.packages.source import InstallFailed
 from pi.coding.packages.staging import PREFIX, exchange, remove_tree, staging, tidy
 from tests.coding.packages.making import make_package, snapshot
 

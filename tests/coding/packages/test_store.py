@@ -10,11 +10,11 @@ import pytest
 from pi.base.files import FileLock, LockedByAnother
 from pi.base.records import replace
 from pi.coding.packages.discovery import Found, Layer, Package, find_packages
-from pi.coding.packages.errors import InstallFailed, NoMatchingPackage, PackageProblem
-from pi.coding.packages.outcome import Outcome
 from pi.coding.packages.programs import Programs
+from pi.coding.packages.source import InstallFailed, NoMatchingPackage, PackageProblem
+from pi.coding.packages.staging import Outcome
 from pi.coding.packages.store import PackageStore
-from pi.coding.settings.file import BadSettings
+from pi.coding.settings.files import BadSettings
 from tests.coding.packages.conftest import MakeStore
 from tests.coding.packages.making import (
     FakeNpm,

@@ -3,9 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.base.clock import SystemClock
-from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.stores import Stores
+from pi.coding.packages.session_packages import Stores
+from pi.coding.packages.source import Shelf
 
 
 def test_each_scope_has_its_shelf(tmp_path: Path) -> None:

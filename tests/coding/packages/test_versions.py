@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from pi.coding.packages.versions import is_newer
+from pi.coding.packages.programs import is_newer
 
 PYTHON = "0.9 1.0.dev1 1.0a1.dev1 1.0a1 1.0a2 1.0b1 1.0rc1 1.0 1.0.post1 1.1 1.10 2!0.1"
 NPM = "0.9.0 1.0.0-alpha 1.0.0-alpha.1 1.0.0-alpha.beta 1.0.0-beta.2 1.0.0-beta.11 1.0.0 1.0.1"

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.packages.wheels import (
+from pi.coding.packages.contents import (
     Distribution,
     installed_distribution,
     is_entry_point,
     module_file,
     modules_in,
-    normal_name,
 )
+from pi.coding.packages.source import normal_name
 from tests.coding.packages.making import make_package, make_wheel
 
 POINTS = "[console_scripts]\nx = y:z\n\n[pi.extensions]\none = tips.one:extension\ntwo = tips\n"

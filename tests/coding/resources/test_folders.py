@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.resources import folders
-from pi.coding.resources.folders import (
+from pi.coding.resources import sources
+from pi.coding.resources.sources import (
     below,
     entries_of,
     is_file,
@@ -56,7 +56,7 @@ def test_what_lies_in_a_locked_folder_is_not_there() -> None:
 def test_of_a_folder_with_very_many_entries_some_are_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(folders, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(sources, "MOST_ENTRIES", 3)
     for name in "abcd":
         put(tmp_path / name, "")
 
@@ -79,7 +79,7 @@ def test_everything_below_is_met_once_and_links_are_not_followed(tmp_path: Path)
 def test_a_folder_with_too_much_below_it_is_searched_in_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(folders, "MOST_BELOW", 10)
+    monkeypatch.setattr(sources, "MOST_BELOW", 10)
     deep = tmp_path / "/".join("d" * 50)
     deep.mkdir(parents=True)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.resources.frontmatter import BadResource, Document, parse_document, read_text
+from pi.coding.resources.sources import BadResource, Document, parse_document, read_text
 
 
 def test_a_text_without_front_matter_is_all_body() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.resources.globs import PatternTooLarge, compile_glob, expand_braces
+from pi.coding.resources.ignore import PatternTooLarge, compile_glob, expand_braces
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.resources import ignoring
-from pi.coding.resources.folders import repository_of
-from pi.coding.resources.ignoring import LARGEST, IgnoreTree, is_ignored, parse_rules, rules_in
+from pi.coding.resources import ignore
+from pi.coding.resources.ignore import LARGEST, IgnoreTree, is_ignored, parse_rules, rules_in
+from pi.coding.resources.sources import repository_of
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_blanks_at_the_end_of_a_long_line_take_no_time() -> None:
 def test_of_very_many_rules_the_first_count(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ignoring, "MOST_RULES", 3)
+    monkeypatch.setattr(ignore, "MOST_RULES", 3)
     (tmp_path / ".gitignore").write_text("a\n# no rule\nb\nc\nd\n")
 
     with caplog.at_level(logging.WARNING, "pi"):

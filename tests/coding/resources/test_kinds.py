@@ -3,7 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.base.records import replace
-from pi.coding.resources.frontmatter import BadResource
 from pi.coding.resources.kinds import (
     ResourceItem,
     ResourceKind,
@@ -11,6 +10,7 @@ from pi.coding.resources.kinds import (
     agent_source,
     load_kind,
 )
+from pi.coding.resources.sources import BadResource
 from tests.coding.resources.places import place
 from tests.files import put
 

@@ -6,9 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.resources.kinds import ResourceKind, Where, load_kind
-from pi.coding.resources.other_agents import PROMPTS, SKILLS, SOURCES
-from pi.coding.trust.gated import gated_in
+from pi.coding.resources.kinds import (
+    OTHER_AGENT_SOURCES,
+    PROMPTS,
+    SKILLS,
+    ResourceKind,
+    Where,
+    load_kind,
+)
+from pi.coding.trust import gated_in
 from tests.coding.resources.places import place
 from tests.files import put
 
@@ -16,7 +22,7 @@ SKILL = "---\ndescription: d\n---\nBody"
 
 
 def found(kind: ResourceKind, where: Where) -> list[tuple[str, str, str, bool]]:
-    sources = [source for source in SOURCES if source.kind == kind.name]
+    sources = [source for source in OTHER_AGENT_SOURCES if source.kind == kind.name]
     items = load_kind(kind, sources, where, print)
     return [(item.source, item.key, item.scope, item.shadowed) for item in items]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.resources.frontmatter import BadResource
-from pi.coding.resources.prompt_files import PromptFiles, find_prompt_files
+from pi.coding.resources.context_files import PromptFiles, find_prompt_files
+from pi.coding.resources.sources import BadResource
 from tests.coding.files.nobody import locked_folder
 
 

@@ -15,7 +15,7 @@ from pi.coding.resources.prompts import (
     substitute,
     variables,
 )
-from pi.coding.resources.source import Place
+from pi.coding.resources.sources import Place
 from tests.coding.files.nobody import locked_folder
 
 

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from pi.base.records import replace
-from pi.coding.resources.kinds import load_kind
-from pi.coding.resources.rules import RULES, SOURCES, Rule, parse_rule
-from pi.coding.trust.gated import gated_in
+from pi.coding.resources.kinds import RULE_SOURCES, RULES, Rule, load_kind, parse_rule
+from pi.coding.trust import gated_in
 from tests.coding.resources.places import place
 from tests.files import put
 
@@ -55,7 +54,7 @@ def test_rules_of_every_agent_are_found_in_the_order_of_their_priority(tmp_path:
     ):
         put(where.home / name, "x")
 
-    found = load_kind(RULES, SOURCES, where, print)
+    found = load_kind(RULES, RULE_SOURCES, where, print)
 
     assert [(item.source, item.key, item.scope, item.shadowed) for item in found] == [
         ("pi", "a", "project", False),
@@ -72,7 +71,7 @@ def test_a_folder_of_cline_rules_above_is_found(tmp_path: Path) -> None:
     where = place(tmp_path)
     put(where.home / ".clinerules" / "one.md", "x")
 
-    found = load_kind(RULES, SOURCES, where, print)
+    found = load_kind(RULES, RULE_SOURCES, where, print)
 
     assert [item.key for item in found] == ["one"]
 
@@ -99,14 +98,14 @@ def test_whatever_rules_a_project_could_bring_are_asked_about_and_not_read_befor
     put(trusting.cwd / name, "x")
 
     assert len(gated_in(wary.cwd, home=wary.home)) == 1
-    assert len(load_kind(RULES, SOURCES, trusting, print)) == 1
-    assert load_kind(RULES, SOURCES, wary, print) == ()
+    assert len(load_kind(RULES, RULE_SOURCES, trusting, print)) == 1
+    assert load_kind(RULES, RULE_SOURCES, wary, print) == ()
 
 
 def test_rules_at_home_are_not_in_their_own_shadow(tmp_path: Path) -> None:
     where = place(tmp_path)
     put(where.home / ".claude/rules/mine.md", "x")
 
-    found = load_kind(RULES, SOURCES, replace(where, cwd=where.home), print)
+    found = load_kind(RULES, RULE_SOURCES, replace(where, cwd=where.home), print)
 
     assert [(item.key, item.shadowed) for item in found] == [("mine", False)]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.resources.selection import Selection
-from pi.coding.resources.source import Place
+from pi.coding.resources.discovery import Selection
+from pi.coding.resources.sources import Place
 
 BASE = Path("/base")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.coding.resources.skills import FoundSkill, find_skills
-from pi.coding.resources.source import Place
+from pi.coding.resources.sources import Place
 from tests.coding.files.nobody import locked_folder
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from pi.coding.resources.source import Place, named_places
+from pi.coding.resources.sources import Place, named_places
 
 
 def test_a_source_has_the_json_form_of_rpc(tmp_path: Path) -> None:

@@ -9,12 +9,13 @@ import pytest
 
 from pi.ai.errors import ProviderUnavailable
 from pi.ai.messages import AssistantMessage, Text
-from pi.coding.retry.asking import Attempt, with_retries
-from pi.coding.retry.backoff import RetrySettings
-from pi.coding.retry.events import (
+from pi.coding.retry import (
+    Attempt,
+    RetrySettings,
     SummarizationRetryAttemptStart,
     SummarizationRetryFinished,
     SummarizationRetryScheduled,
+    with_retries,
 )
 from pi.testing import FakeClock
 

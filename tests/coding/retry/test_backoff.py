@@ -13,7 +13,7 @@ from pi.ai.errors import (
     QuotaExhausted,
     RateLimited,
 )
-from pi.coding.retry.backoff import RetrySettings, delay_ms
+from pi.coding.retry import RetrySettings, delay_ms
 
 DOWN = ProviderUnavailable("503: overloaded", status=503)
 

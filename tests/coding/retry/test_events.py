@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pi.coding.retry.events import AutoRetryEnd, SummarizationRetryAttemptStart
+from pi.coding.retry import AutoRetryEnd, SummarizationRetryAttemptStart
 
 
 def test_what_is_not_known_is_not_said() -> None:

@@ -15,9 +15,7 @@ from pi.ai.errors import BadRequest, ProviderError, ProviderUnavailable
 from pi.ai.messages import AssistantMessage
 from pi.ai.providers.faux import FAUX_MODEL, Step
 from pi.base.records import replace
-from pi.coding.retry.backoff import RetrySettings
-from pi.coding.retry.events import AutoRetryEnd, AutoRetryStart
-from pi.coding.retry.policy import RetryPolicy
+from pi.coding.retry import AutoRetryEnd, AutoRetryStart, RetryPolicy, RetrySettings
 from pi.testing import FakeClock, ScriptedStream, calls, says
 
 DOWN = ProviderUnavailable("503: overloaded", status=503)

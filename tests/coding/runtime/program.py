@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Unpack
 
-from pi.agent.tool_forms import tool
+from pi.agent.tools.define import tool
 from pi.ai.messages import SystemMessage
 from pi.ai.providers.faux import Step
 from pi.coding.models.registry import ModelRegistry
-from pi.coding.runtime.agent_session import AgentSession
-from pi.coding.runtime.discovering import discover_models
+from pi.coding.runtime.discovery import discover_models
 from pi.coding.runtime.embedding import (
     AgentSessionOptions,
     create_agent_session,
 )
+from pi.coding.runtime.session.agent_session import AgentSession
 from pi.testing import ScriptedProvider
 from tests.files import put
 

@@ -16,14 +16,12 @@ from pi.ai.providers.faux import FAUX_MODEL, Step
 from pi.base.records import replace
 from pi.coding.bus import Bus
 from pi.coding.models.registry import ModelRegistry
-from pi.coding.runtime.agent_session import AgentSession
 from pi.coding.runtime.assemble import assemble
-from pi.coding.runtime.host import Host
-from pi.coding.runtime.model_selection import LastResort
-from pi.coding.runtime.options import SessionOptions
-from pi.coding.runtime.parts import OpenLog, Parts
+from pi.coding.runtime.machine import Host
+from pi.coding.runtime.options import LastResort, OpenLog, Parts, SessionOptions
+from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.session.opening import new_session
-from pi.coding.trust.trust import AskPerson
+from pi.coding.trust import AskPerson
 from pi.testing import FakeClock, ScriptedProvider
 
 ENVIRON = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.ai.auth.credentials import OAuthCredential
-from pi.ai.auth.login_ui import Notice, Prompt
+from pi.ai.auth.login import Notice, Prompt
 from pi.ai.auth.storage import AuthStorage
 from pi.base.errors import PiError
 from tests.coding.runtime.stage import Stage

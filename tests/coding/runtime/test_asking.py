@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.ai.messages import Image
-from pi.coding.runtime.asking import discover_models
+from pi.coding.runtime.models import discover_models
 from pi.testing import says
 from tests.coding.runtime.stage import ENVIRON, Stage
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from pi.agent.tool import ToolContext
+from pi.agent.tools.tool import ToolContext
 from pi.ai.messages import Usage
 from pi.ai.models.model import Model, ModelCost, PromptCache
 from pi.ai.providers.faux import FAUX_MODEL, Reply, calls, says
 from pi.base.records import replace
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.runtime.cache_warming import decision, lifetime
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.runtime.session.cache_warming import decision, lifetime
 from pi.testing import ScriptedProvider
 from tests.coding.extension_host.stage import Play, playing
 from tests.coding.runtime.stage import kinds

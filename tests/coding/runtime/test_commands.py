@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from pi.coding.resources.source import SourceInfo
-from pi.coding.runtime.commands import Command
+from pi.coding.port.results import Command
+from pi.coding.resources.sources import SourceInfo
 
 
 def test_a_command_without_a_description_has_none() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.ai.messages import UserMessage
-from pi.coding.runtime.counting import Counted, EntryCounts
+from pi.coding.runtime.session.info import Counted, EntryCounts
 from pi.coding.session.entries import SessionInfo
 from pi.coding.session.opening import new_session
 from pi.testing import call, says

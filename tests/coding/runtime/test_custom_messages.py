@@ -8,8 +8,8 @@ import pytest
 
 from pi.agent.events import AgentStart, MessageEnd
 from pi.base.records import replace
-from pi.coding.runtime.events import Streaming
-from pi.coding.session.messages import CustomMessage
+from pi.coding.port.results import Streaming
+from pi.coding.session.entries import CustomMessage
 from pi.testing import says
 from tests.coding.runtime.stage import Stage
 

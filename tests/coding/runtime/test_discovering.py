@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pi.ai.auth.credentials import ApiKeyCredential
-from pi.coding.runtime.discovering import (
+from pi.coding.runtime.discovery import (
     discover_auth_storage,
     discover_context_files,
     discover_models,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.runtime.dotenv import (
+from pi.coding.runtime.machine import (
     CurrentVariables,
     Environment,
     layered,

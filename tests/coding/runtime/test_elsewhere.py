@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from pi.ai.messages import Image
-from pi.coding.runtime.elsewhere import Elsewhere, RunsElsewhere
+from pi.coding.runtime.live import Elsewhere, RunsElsewhere
 
 
 class FakeRemote:

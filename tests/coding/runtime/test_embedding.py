@@ -23,7 +23,7 @@ from pi.coding.runtime.embedding import (
 )
 from pi.coding.runtime.session_manager import SessionManager
 from pi.coding.settings.settings import Settings
-from pi.coding.trust.trust import Choice
+from pi.coding.trust import Choice
 from pi.extension import CommandContext, ExtensionAPI
 from pi.testing import FakeClock, calls, says
 from tests.coding.runtime.program import Program, add

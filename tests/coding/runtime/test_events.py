@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pi.coding.runtime.events import (
+from pi.coding.extension_host.events.session import (
     BeforeFork,
     BeforeSwitch,
     Input,

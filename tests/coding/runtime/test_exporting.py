@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.export.errors import ExportFailed, ShareFailed
+from pi.coding.export.files import ExportFailed, ShareFailed
 from pi.testing import says
 from tests.coding.runtime.stage import ENVIRON, Stage
 

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from pi.ai.messages import Text, ToolResultMessage
-from pi.coding.extension_host.ui import Mode
+from pi.coding.port.ui import Mode
 from pi.coding.runtime.assemble import assemble
-from pi.coding.runtime.options import SessionOptions
-from pi.coding.runtime.parts import Parts
+from pi.coding.runtime.options import Parts, SessionOptions
 from pi.testing import calls, says
 from tests.coding.runtime.stage import ENVIRON, Stage
 

@@ -7,8 +7,8 @@ import pytest
 
 from pi.ai.providers.faux import says
 from pi.base.errors import PiError
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.shell.user_commands import BashResult
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.shell.local import BashResult
 from tests.coding.extension_host.stage import playing
 
 SKILL = "---\nname: tidy\ndescription: Tidies up.\n---\nTidy.\n"

@@ -8,8 +8,8 @@ import pytest
 
 from pi.ai.providers.faux import says
 from pi.base.errors import PiError
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.input_modes import InputMode
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.port.extensions import InputMode
 from tests.coding.extension_host.stage import playing
 
 

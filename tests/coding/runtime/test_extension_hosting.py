@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from pi.ai.providers.faux import says
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.runtime.events import BeforeRun
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.events.session import BeforeRun
 from pi.coding.session.opening import open_session
 from tests.coding.extension_host.stage import FakeUI, heard, playing
 from tests.coding.runtime.stage import Stage

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi.coding.extension_host.finding import Wanted
+from pi.coding.extension_host.discovery.finding import Wanted
 from tests.coding.runtime.stage import Stage
 
 CODE = "def extension(pi): ...\n"

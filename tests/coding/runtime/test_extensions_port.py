@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi.coding.runtime.extensions_port import ExtensionsPort
+from pi.coding.port.extensions import ExtensionsPort
 from tests.coding.runtime.stage import Stage
 
 

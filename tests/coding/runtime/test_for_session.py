@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pi.coding.runtime.for_session import ForSession
+from pi.coding.runtime.tool_support import ForSession
 from pi.coding.tools.images import ImageLimits
 
 

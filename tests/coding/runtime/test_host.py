@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.runtime.host import Host, flag
+from pi.coding.runtime.machine import Host, flag
 
 
 @pytest.mark.trap(261)

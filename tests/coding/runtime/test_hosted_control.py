@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pi.ai.providers.faux import says
 from pi.coding.extension_host.control import Cancelled, SessionControl
-from pi.coding.extension_host.sub_sessions import SubSession
+from pi.coding.port.results import SubSession
 from tests.coding.extension_host.stage import playing
 from tests.coding.runtime.stage import Stage
 

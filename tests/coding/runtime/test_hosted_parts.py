@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pi.ai.messages import UserMessage
 from pi.ai.providers.faux import says
-from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.stage import playing
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from pi.ai.providers.faux import says
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.extension_events import ExtensionEvent
-from pi.coding.session.messages import CustomMessage
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.api.messages import ExtensionEvent
+from pi.coding.session.entries import CustomMessage
 from tests.coding.extension_host.stage import playing
 
 

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from pi.agent.events import MessageEnd, QueueUpdate
-from pi.coding.session.messages import CustomMessage
+from pi.coding.session.entries import CustomMessage
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
 

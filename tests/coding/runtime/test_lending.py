@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from pi.agent.policy import Policy
-from pi.agent.tool_forms import tool
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.runtime.lending import Lender
+from pi.agent.tools.define import tool
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.dormant import Lender
 from tests.coding.extension_host.stage import playing
 
 

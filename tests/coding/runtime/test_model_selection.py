@@ -10,7 +10,7 @@ import pytest
 from pi.ai.models.model import Model
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.base.errors import PiError
-from pi.coding.runtime.events import ModelSelected
+from pi.coding.extension_host.events.session import ModelSelected
 from pi.coding.session.opening import open_session
 from pi.coding.settings.settings import Settings
 from pi.testing import says

@@ -10,8 +10,8 @@ import pytest
 from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
 from pi.ai.auth.storage import AuthStorage
 from pi.base.records import replace
-from pi.coding.runtime.host import Host
-from pi.coding.runtime.older_credentials import take_over
+from pi.coding.runtime.machine import Host
+from pi.coding.runtime.models import take_over
 from pi.coding.settings.settings import Settings
 from tests.coding.runtime.stage import Stage
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.errors import PiError
-from pi.coding.runtime.asking import discover_models
-from pi.coding.runtime.own_models import own_models
+from pi.coding.runtime.models import discover_models, own_models
 from tests.coding.runtime.stage import Stage
 
 FILE = ".pi/agent/models.json"

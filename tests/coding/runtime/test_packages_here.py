@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from pi.coding.extension_host.finding import Wanted
+from pi.coding.extension_host.discovery.finding import Wanted
 from tests.coding.packages.making import Repository, make_package
 from tests.coding.runtime.stage import ENVIRON, Stage
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pi.agent.tool import ToolResult
+from pi.agent.tools.tool import ToolResult
 from pi.ai.messages import Text, ToolCall, UserMessage
 from pi.base.records import replace
-from pi.coding.runtime.pictures import FittingPictures
-from pi.coding.session.messages import SessionMessage
+from pi.coding.runtime.session.policies import FittingPictures
+from pi.coding.session.entries import SessionMessage
 from pi.coding.tools.images import DAMAGED
 from pi.testing import says
 from tests.coding.runtime.stage import Stage

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from pi.base.errors import PiError
-from pi.coding.runtime.prompt_gate import PromptGate
+from pi.coding.runtime.session.prompts import PromptGate
 
 
 async def test_prompts_wait_until_nobody_keeps_the_gate_closed() -> None:

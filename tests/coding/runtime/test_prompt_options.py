@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from pi.coding.extension_host.run_events import BeforeAgentStartEvent
-from pi.coding.prompt.sections import PromptParts, ToolNote, prompt_sections
-from pi.coding.resources.prompt_files import PromptFiles
-from pi.coding.runtime.prompt_options import forced_prompt, options_from, with_options
+from pi.coding.extension_host.events.policy import forced_prompt, options_from, with_options
+from pi.coding.extension_host.events.run import BeforeAgentStartEvent
+from pi.coding.prompt import PromptParts, ToolNote, prompt_sections
+from pi.coding.resources.context_files import PromptFiles
 
 PARTS = PromptParts(
     cwd="/x",

@@ -11,9 +11,9 @@ import pytest
 from pi.agent.errors import AgentBusy
 from pi.agent.events import ToolExecutionStart
 from pi.ai.messages import Image
+from pi.coding.extension_host.events.session import Input, InputAnswer
+from pi.coding.port.results import Queues
 from pi.coding.resources.prompts import MissingValues
-from pi.coding.runtime.events import Input, InputAnswer
-from pi.coding.runtime.results import Queues
 from pi.testing import Reply, calls, says
 from tests.coding.runtime.stage import Stage
 

@@ -10,17 +10,16 @@ import pytest
 
 from pi.agent.events import ToolExecutionStart
 from pi.base.errors import PiError
-from pi.coding.runtime.agent_session import AgentSession
-from pi.coding.runtime.events import (
+from pi.coding.extension_host.events.session import (
     BeforeSwitch,
     SessionEnding,
     SessionStarted,
     SwitchDecision,
     Switched,
 )
+from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.session.errors import CannotFork, SessionInUse
-from pi.coding.trust.store import BadTrustFile
-from pi.coding.trust.trust import Choice, ProjectTrust, TrustAnswer
+from pi.coding.trust import BadTrustFile, Choice, ProjectTrust, TrustAnswer
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage, kinds
 

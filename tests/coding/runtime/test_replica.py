@@ -9,12 +9,11 @@ import pytest
 
 from pi.ai.messages import AssistantMessage
 from pi.ai.providers.faux import calls, says
-from pi.coding.compaction.branches import TreeMoved
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.feed import Feed
-from pi.coding.extension_host.feed_items import FeedItem
-from pi.coding.extension_host.replicas import Replica
-from pi.coding.runtime.elsewhere import RunsElsewhere
+from pi.coding.compaction.events import TreeMoved
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.api.readers import Feed
+from pi.coding.port.remote import FeedItem, Replica
+from pi.coding.runtime.live import RunsElsewhere
 from pi.coding.session.errors import SessionProblem
 from tests.coding.extension_host.stage import Play, playing
 from tests.coding.runtime.test_elsewhere import FakeRemote

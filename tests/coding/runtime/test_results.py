@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pi.coding.runtime.results import Forked, ForkPoint, Queues
+from pi.coding.port.results import Forked, ForkPoint, Queues
 
 
 def test_answers_have_the_names_of_the_protocol() -> None:

@@ -15,9 +15,15 @@ from pi.agent.events import AgentSettled, AgentStart, MessageEnd, MessageUpdate
 from pi.ai.events import TextDelta
 from pi.ai.messages import AssistantMessage, Text
 from pi.base.json_lines import encode_line
-from pi.coding.runtime.events import SessionInfoChanged
-from pi.coding.runtime.rpc_client import RpcClient, RpcEvent, read_event
-from pi.coding.runtime.rpc_process import RpcRefused, RpcServerDied, RpcUnreadable
+from pi.coding.extension_host.events.session import SessionInfoChanged
+from pi.coding.runtime.rpc_client import (
+    RpcClient,
+    RpcEvent,
+    RpcRefused,
+    RpcServerDied,
+    RpcUnreadable,
+    read_event,
+)
 from tests.modes.golden.lab import Lab
 from tests.modes.golden.model_answers import Answer
 from tests.modes.golden.model_server import EVERYTHING, model_server

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pi.ai.messages import Json
-from pi.coding.runtime.rpc_process import RpcProcess, RpcRefused, RpcServerDied, rpc_process
+from pi.coding.runtime.rpc_client import RpcProcess, RpcRefused, RpcServerDied, rpc_process
 
 PATIENCE = 30.0
 SERVER = """

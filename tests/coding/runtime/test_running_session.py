@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi.agent.events import ToolExecutionStart
-from pi.coding.runtime.events import SessionEnding, SessionStarted
+from pi.coding.extension_host.events.session import SessionEnding, SessionStarted
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from pi.ai.auth.config_values import expand, remember_used
 from pi.ai.auth.storage import AuthStorage
-from pi.ai.auth.values import expand, remember_used
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 from pi.base.records import replace
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.finding import Wanted
-from pi.coding.runtime.host import Host
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.runtime.machine import Host
 from pi.coding.runtime.secrets import KnownSecrets
 from tests.coding.runtime.stage import ENVIRON, Stage
 

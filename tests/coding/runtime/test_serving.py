@@ -7,7 +7,7 @@ from pathlib import Path
 from pi.ai.models.model import ImageLimits as ModelLimits
 from pi.ai.models.model import ImageResize, InputLimits
 from pi.base.records import replace
-from pi.coding.runtime.serving import image_limits, session_variables
+from pi.coding.runtime.live import image_limits, session_variables
 from pi.coding.tools.images import ImageLimits
 from tests.coding.runtime.stage import Stage
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.agent.tool_forms import tool
-from pi.coding.prompt.sections import ToolNote
+from pi.agent.tools.define import tool
+from pi.coding.prompt import ToolNote
 from pi.coding.runtime.options import ToolWishes
 from tests.coding.runtime.stage import Stage
 

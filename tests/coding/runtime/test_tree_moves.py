@@ -9,8 +9,8 @@ import pytest
 
 from pi.ai.errors import ProviderUnavailable
 from pi.base.errors import PiError
-from pi.coding.compaction.branches import BeforeTree, Notes, TreeDecision, TreeMoved
-from pi.coding.runtime.results import Navigated
+from pi.coding.compaction.events import BeforeTree, Notes, TreeDecision, TreeMoved
+from pi.coding.port.results import Navigated
 from pi.testing import says
 from tests.coding.runtime.stage import Stage, kinds
 

@@ -9,8 +9,8 @@ import pytest
 
 from pi.agent.events import ToolExecutionStart
 from pi.base.errors import PiError
-from pi.coding.runtime.events import UserBash
-from pi.coding.shell.user_commands import BashResult
+from pi.coding.extension_host.events.session import UserBash
+from pi.coding.shell.local import BashResult
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage, kinds
 

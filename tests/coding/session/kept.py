@@ -6,9 +6,8 @@ from pathlib import Path
 
 from pi.coding.session.entries import SessionInfo
 from pi.coding.session.log import SessionLog
-from pi.coding.session.naming import session_directory
+from pi.coding.session.naming import Stamps, session_directory
 from pi.coding.session.opening import Shelf, new_session
-from pi.coding.session.stamps import Stamps
 from pi.testing import FakeClock
 from tests.coding.session.sessions import Counted, Reports, user
 

@@ -10,8 +10,8 @@ from typing import Any
 from pi.ai.messages import AssistantMessage, Text, ToolCall, ToolResultMessage, UserMessage
 from pi.coding.session.entries import KnownEntry, MessageEntry
 from pi.coding.session.log import SessionLog
+from pi.coding.session.naming import Stamps
 from pi.coding.session.opening import Shelf
-from pi.coding.session.stamps import Stamps
 from pi.testing import FakeClock
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from pi.ai.messages import SystemMessage, Tool
-from pi.base.records import UNSET, Record
+from pi.base.records import Record
 from pi.coding.session.entries import (
+    BashExecution,
     BranchSummary,
     Compaction,
     ContextEdit,
@@ -22,7 +24,6 @@ from pi.coding.session.entries import (
     ThinkingLevelChange,
 )
 from pi.coding.session.log import SessionLog
-from pi.coding.session.messages import BashExecution
 from tests.coding.session.sessions import answer, result, user
 
 texts = st.text(max_size=8)

@@ -16,8 +16,10 @@ from pi.coding.session.context import (
     shown_messages,
 )
 from pi.coding.session.entries import (
+    BashExecution,
     BranchSummary,
     Compaction,
+    CompactionSummaryMessage,
     ContextEdit,
     CustomMessageEntry,
     MessageEntry,
@@ -25,7 +27,6 @@ from pi.coding.session.entries import (
     ThinkingLevelChange,
 )
 from pi.coding.session.log import SessionLog
-from pi.coding.session.messages import BashExecution, CompactionSummaryMessage
 from pi.coding.session.opening import new_session, open_session
 from tests.coding.session import naive
 from tests.coding.session.sessions import answer, append_all, make_shelf, result, user

@@ -7,18 +7,17 @@ from hypothesis import given
 
 from pi.agent.conversation import Conversation, Projection
 from pi.ai.messages import SystemMessage
-from pi.coding.session.context import shown_messages
+from pi.coding.session.context import convert_to_llm, shown_messages
 from pi.coding.session.conversation import SessionConversation
-from pi.coding.session.conversion import convert_to_llm
 from pi.coding.session.entries import (
     Compaction,
     ContextEdit,
     Custom,
+    CustomMessage,
     CustomMessageEntry,
     Label,
     ModelChange,
 )
-from pi.coding.session.messages import CustomMessage
 from pi.coding.session.opening import new_session
 from tests.coding.session.sessions import answer, make_shelf, on_disk, result, user
 from tests.coding.session.stories import Append, Step, play, stories

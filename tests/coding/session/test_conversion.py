@@ -11,14 +11,14 @@ from pi.ai.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from pi.coding.session.conversion import (
+from pi.coding.session.context import (
     BRANCH_SUMMARY_PREFIX,
     COMPACTION_SUMMARY_PREFIX,
     UNREADABLE_IMAGE,
     bash_text,
     convert_to_llm,
 )
-from pi.coding.session.messages import (
+from pi.coding.session.entries import (
     BashExecution,
     BranchSummaryMessage,
     CompactionSummaryMessage,

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.messages import Image, SystemMessage, UserMessage
+from pi.coding.session.catalog import FIRST_MESSAGE, SessionFacts, gather_facts, read_facts
+from pi.coding.session.catalog import read_header as header_of
 from pi.coding.session.entries import MessageEntry, SessionInfo
-from pi.coding.session.facts import FIRST_MESSAGE, SessionFacts, gather_facts, read_facts
-from pi.coding.session.facts import read_header as header_of
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import new_session
 from pi.coding.session.reading import read_object

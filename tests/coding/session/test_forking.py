@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
+from msgspec import UNSET
 
-from pi.base.records import UNSET
 from pi.coding.session.context import build_session_context
 from pi.coding.session.entries import Compaction, Label, ModelChange, SessionInfo
 from pi.coding.session.errors import CannotFork, SessionNotFound
-from pi.coding.session.forking import clone, fork_at, fork_before, fork_file
+from pi.coding.session.file_operations import clone, fork_at, fork_before, fork_file
 from pi.coding.session.opening import new_session, open_session
 from tests.coding.session.sessions import (
     GOLDEN,

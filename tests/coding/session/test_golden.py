@@ -15,11 +15,10 @@ from pi.coding.session.entries import (
     MessageEntry,
     UnknownEntry,
 )
-from pi.coding.session.forking import clone, fork_before, fork_file
+from pi.coding.session.file_operations import clone, fork_before, fork_file
 from pi.coding.session.log import SessionLog
-from pi.coding.session.navigation import Landing, landing, spoken_text
 from pi.coding.session.opening import open_session
-from pi.coding.session.tree_view import tree_json
+from pi.coding.session.views import Landing, landing, spoken_text, tree_json
 from tests.coding.session.sessions import GOLDEN, SESSIONS, ids, make_shelf, on_disk
 
 

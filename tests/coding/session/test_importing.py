@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.session.catalog import SessionCatalog
+from pi.coding.session.catalog import SessionCatalog, read_facts
 from pi.coding.session.errors import NotASession, SessionNotFound, SessionProblem
-from pi.coding.session.facts import read_facts
-from pi.coding.session.importing import adopt_strays, import_session, unquoted
+from pi.coding.session.file_operations import adopt_strays, import_session, unquoted
 from pi.coding.session.opening import Shelf, open_session
 from tests.coding.session.kept import HERE, THERE, begin, keep, shelf
 from tests.coding.session.sessions import make_shelf, user

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.session.facts import SessionFacts
-from pi.coding.session.index import FILE_NAME, Row, load_index, save_index
+from pi.coding.session.catalog import FILE_NAME, Row, SessionFacts, load_index, save_index
 
 FACTS = SessionFacts(
     id="a",

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from pi.coding.session.errors import SessionInUse
-from pi.coding.session.locking import SessionLock, lock_session, sole_use
 from pi.coding.session.opening import open_session
+from pi.coding.session.writing import SessionLock, lock_session, sole_use
 from tests.coding.session.kept import begin, keep, shelf
 from tests.files import full_disk
 
 HOLD = """
 import sys
 from pathlib import Path
-from pi.coding.session.locking import lock_session
+from pi.coding.session.writing import lock_session
 lock = lock_session(Path(sys.argv[1]))
 print("locked", flush=True)
 sys.stdin.read()

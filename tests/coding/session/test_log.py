@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 
 from pi.ai.messages import SystemMessage
-from pi.coding.session.annotations import Bookmark
 from pi.coding.session.entries import (
+    BashExecution,
     Compaction,
     Custom,
+    CustomMessage,
     CustomMessageEntry,
     Entry,
     Label,
@@ -22,8 +23,7 @@ from pi.coding.session.entries import (
     UnknownEntry,
 )
 from pi.coding.session.errors import EntryNotFound
-from pi.coding.session.log import is_worth_keeping
-from pi.coding.session.messages import BashExecution, CustomMessage
+from pi.coding.session.log import Bookmark, is_worth_keeping
 from pi.coding.session.opening import new_session, open_session
 from tests.coding.session.sessions import answer, append_all, ids, make_shelf, on_disk, user
 from tests.coding.session.stories import Step, play, stories

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pi.coding.session.messages import (
+from pi.coding.session.entries import (
     BashExecution,
     BranchSummaryMessage,
     CompactionSummaryMessage,

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from pi.coding.session.entries import Compaction
-from pi.coding.session.migration import migrate
 from pi.coding.session.opening import open_session
-from pi.coding.session.reading import parse_session
+from pi.coding.session.reading import migrate, parse_session
 from tests.coding.session.sessions import GOLDEN, make_shelf, make_stamps
 
 FIRST: list[dict[str, Any]] = [

@@ -9,8 +9,8 @@ import pytest
 
 from pi.coding.session.entries import ModelChange, SessionInfo
 from pi.coding.session.log import SessionLog
-from pi.coding.session.mirror import Mirror
 from pi.coding.session.opening import new_session, open_session
+from pi.coding.session.writing import Mirror
 from tests.coding.session.sessions import (
     Reports,
     answer,

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from pi.base.files import FileProblem
-from pi.coding.blobs.folder import artifact_directory
+from pi.coding.blobs.artifacts import artifact_directory
 from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.errors import NotASession, SessionInUse, SessionNotFound, SessionProblem
-from pi.coding.session.moving import move_session, relocated
+from pi.coding.session.file_operations import move_session, relocated
 from pi.coding.session.opening import open_session
 from tests.coding.session.kept import HERE, THERE, begin, keep, shelf
 

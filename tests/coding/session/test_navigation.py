@@ -3,10 +3,9 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.messages import Image, Text, UserMessage
-from pi.coding.session.entries import CustomMessageEntry, KnownEntry, MessageEntry
-from pi.coding.session.messages import CustomMessage
-from pi.coding.session.navigation import Landing, landing
+from pi.coding.session.entries import CustomMessage, CustomMessageEntry, KnownEntry, MessageEntry
 from pi.coding.session.opening import new_session
+from pi.coding.session.views import Landing, landing
 from tests.coding.session.sessions import answer, append_all, make_shelf, user
 
 PICTURE = Image(data="aGk=", mime_type="image/png")

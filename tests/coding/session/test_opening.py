@@ -17,7 +17,7 @@ from pi.coding.session.errors import (
     SessionNotFound,
     SessionProblem,
 )
-from pi.coding.session.forking import fork_file
+from pi.coding.session.file_operations import fork_file
 from pi.coding.session.opening import new_session, open_session, read_session
 from tests.coding.session.sessions import (
     CWD,

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from pi.base.files import FileProblem
+from pi.coding.session.catalog import read_facts
 from pi.coding.session.errors import NotASession, SessionInUse, SessionNotFound
-from pi.coding.session.facts import read_facts
-from pi.coding.session.renaming import rename_session
+from pi.coding.session.file_operations import rename_session
 from tests.coding.session.kept import begin, keep, shelf
 from tests.coding.session.sessions import make_stamps
 from tests.files import full_disk

@@ -5,12 +5,10 @@ from pathlib import Path
 import pytest
 
 from pi.base.errors import PiError
-from pi.coding.session.breadcrumbs import Breadcrumb
 from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.errors import DirectoryGone, NoMatchingSession
-from pi.coding.session.forking import clone
-from pi.coding.session.opening import new_session
-from pi.coding.session.resolving import (
+from pi.coding.session.file_operations import clone
+from pi.coding.session.lookup import (
     Elsewhere,
     Here,
     check_directory,
@@ -20,6 +18,7 @@ from pi.coding.session.resolving import (
     resolve_session,
     session_to_continue,
 )
+from pi.coding.session.opening import Breadcrumb, new_session
 from tests.coding.session.kept import HERE, THERE, keep, shelf
 from tests.coding.session.sessions import make_shelf, user
 

@@ -6,8 +6,8 @@ import pytest
 
 from pi.coding.session.catalog import ListedSession, SessionCatalog
 from pi.coding.session.entries import Compaction
+from pi.coding.session.lookup import Passage, search_sessions, search_texts
 from pi.coding.session.opening import new_session
-from pi.coding.session.search import Passage, search_sessions, search_texts
 from tests.coding.session.kept import THERE, keep, shelf
 from tests.coding.session.sessions import answer, append_all, user
 

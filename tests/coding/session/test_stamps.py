@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.session.stamps import Stamps, milliseconds
+from pi.coding.session.naming import Stamps, milliseconds
 from pi.testing import FakeClock
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.blobs.folder import artifact_directory
+from pi.coding.blobs.artifacts import artifact_directory
 from pi.coding.session.errors import SessionInUse, SessionNotFound
 from pi.coding.session.opening import open_session
 from pi.coding.session.trash import FOLDER, Trash

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.coding.session.errors import EntryNotFound
+from pi.coding.session.log import EntryTree
 from pi.coding.session.reading import Outline
-from pi.coding.session.tree import EntryTree
 
 links = st.lists(
     st.tuples(st.sampled_from("abcdefgh"), st.none() | st.sampled_from("abcdefghz")), max_size=12

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from pi.coding.session.entries import Label, ModelChange
 from pi.coding.session.opening import new_session
-from pi.coding.session.tree_view import TreeNode, session_tree, tree_json
+from pi.coding.session.views import TreeNode, session_tree, tree_json
 from tests.coding.session.sessions import append_all, make_shelf, user
 from tests.coding.session.stories import Step, play, stories
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.files import LockedByAnother
-from pi.coding.settings.file import BadSettings, SettingsFile
+from pi.coding.settings.files import BadSettings, SettingsFile
 from pi.testing import FakeClock
 from tests.files import mode_of
 

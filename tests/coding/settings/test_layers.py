@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.messages import Json
-from pi.coding.settings.layers import merged, migrated, value_at, with_value
+from pi.coding.settings.files import merged, migrated, value_at, with_value
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pi
 from pi.base.records import Record
 from pi.batteries.status_engine.config import SETTING, declare
 from pi.cli.settings_check import SECTIONS, STRATEGIES, TOOLS
-from pi.coding.runtime.compaction import Strategies
+from pi.coding.runtime.session.compaction import Strategies
 from pi.coding.settings.table import (
     FOR_THE_FIRST_FRAME,
     SETTINGS,
@@ -29,7 +29,7 @@ from pi.coding.settings.table import (
 )
 from pi.coding.settings.values import GLOBAL_ONLY
 from pi.coding.tools.registry import built_in_tools
-from pi.modes.interactive.early_settings import EarlySettings
+from pi.modes.interactive.startup import EarlySettings
 from tests.coding.tools.places import make_place
 
 ROWS = {setting.name: setting for setting in SETTINGS}

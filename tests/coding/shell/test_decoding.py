@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.shell.decoding import OutputDecoder
+from pi.coding.shell.output import OutputDecoder
 
 
 def fed(decoder: OutputDecoder, *chunks: bytes) -> str:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.shell.fixups import Fixed, fixed, without_limits
+from pi.coding.tools.bash_extended import Fixed, fixed, without_limits
 
 
 @pytest.mark.parametrize(

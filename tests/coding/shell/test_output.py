@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.shell.output import MOST_HELD, Output
+from pi.coding.shell.output import MOST_HELD, Output, keep_tail
 from pi.coding.shell.spill import SpillFolder
-from pi.coding.shell.truncation import keep_tail
 from pi.testing import FakeClock
 
 

@@ -4,14 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.shell.truncation import (
-    Size,
-    Truncation,
-    count_lines,
-    keep_head,
-    keep_tail,
-    size_text,
-)
+from pi.coding.shell.output import Size, Truncation, count_lines, keep_head, keep_tail
+from pi.coding.shell.spill import size_text
 
 LINES = st.text(alphabet="a€😀\n", max_size=80)
 

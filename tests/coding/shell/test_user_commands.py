@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from pi.base.processes import SpawnFailed
-from pi.coding.shell.user_commands import BashResult, UserCommands
+from pi.coding.shell.local import BashResult, UserCommands
 from tests.base.processes.children import needs_posix_shell
 from tests.coding.shell.shells import Room, empty_room
 from tests.coding.tools.places import make_shell

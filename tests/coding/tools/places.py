@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pi.agent.tool import AgentTool, ToolContext, ToolResult
+from pi.agent.tools.tool import AgentTool, ToolContext, ToolResult
 from pi.coding.files.local import LocalFiles
 from pi.coding.shell.environment import EnvironmentRules, command_environment
 from pi.coding.shell.local import LocalShell, ShellOptions

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.agent.tool import AgentTool, ToolFailed, ToolResult
+from pi.agent.tools.tool import AgentTool, ToolFailed, ToolResult
 from pi.ai.messages import Text
 from pi.coding.blobs.artifacts import Artifact
 from pi.coding.shell.local import ShellOptions

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.agent.tool import AgentTool, ToolFailed, ToolResult
+from pi.agent.tools.tool import AgentTool, ToolFailed, ToolResult
 from pi.base.processes.terminal import Terminal
 from pi.base.tasks import TaskScope
 from pi.coding.files.local import LocalFiles

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from pi.agent.tool import AgentTool, FilePreview, ToolContext, ToolResult
+from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext, ToolResult
 from pi.coding.tools.bash import bash_tool
-from pi.coding.tools.declared import SCHEMAS, declared_tool
+from pi.coding.tools.declarations import SCHEMAS, declared_tool
 from pi.coding.tools.edit import edit_tool
 from pi.coding.tools.read import read_tool
 from pi.coding.tools.registry import DEFAULT_TOOLS, built_in_tools

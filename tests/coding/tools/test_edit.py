@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.agent.tool import AgentTool, FilePreview, ToolFailed, ToolResult
+from pi.agent.tools.tool import AgentTool, FilePreview, ToolFailed, ToolResult
 from pi.coding.tools.edit import LARGEST, prepare_edit
 from pi.testing import call, says
 from tests.agent.agents import Stage

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.agent.tool import ToolFailed
-from pi.coding.tools.editing import Edit, apply_edits
+from pi.agent.tools.tool import ToolFailed
+from pi.coding.tools.edit import Edit, apply_edits
 
 
 def edited(text: str, *pairs: tuple[str, str], line_end: str = "\n") -> str:

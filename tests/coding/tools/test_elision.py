@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pi.agent.tool import ToolFailed
-from pi.coding.tools.elision import elisions, refuse_elisions
+from pi.agent.tools.tool import ToolFailed
+from pi.coding.tools.matching import elisions, refuse_elisions
 
 
 @pytest.mark.trap(117)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.tools import program_output
-from pi.coding.tools.file_listing import FileListing
+from pi.coding.tools import programs as program_output
+from pi.coding.tools.listing import FileListing
 from pi.coding.tools.programs import SearchPrograms
 from tests.bounded import LoopWatchdog
 from tests.files import OLD_FD, put, stand_in

@@ -10,8 +10,7 @@ from PIL import Image as Pillow
 
 from pi.ai.messages import Image, Text
 from pi.base.pictures import TooManyPixels
-from pi.coding.tools.fitting import fitted
-from pi.coding.tools.images import DAMAGED, OMITTED, TOO_MANY_PIXELS, ImageLimits
+from pi.coding.tools.images import DAMAGED, OMITTED, TOO_MANY_PIXELS, ImageLimits, fitted
 
 LOOK = Text(text="look")
 LIMITS = ImageLimits()

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from PIL import Image as Pillow
 
-from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.coding.tools.registry import built_in_tools
 from tests.coding.tools.places import make_place
 

@@ -5,7 +5,7 @@ import io
 import pytest
 from PIL import Image as Pillow
 
-from pi.coding.tools.image_types import HEADER, image_type
+from pi.coding.tools.images import HEADER, image_type
 
 
 @pytest.mark.trap(121)

@@ -12,8 +12,17 @@ from PIL import ImageDraw
 
 from pi.base import pictures
 from pi.coding.tools import images
-from pi.coding.tools.image_types import BMP, GIF, JPEG, PNG
-from pi.coding.tools.images import DAMAGED, OMITTED, ImageLimits, Prepared, prepare_image
+from pi.coding.tools.images import (
+    BMP,
+    DAMAGED,
+    GIF,
+    JPEG,
+    OMITTED,
+    PNG,
+    ImageLimits,
+    Prepared,
+    prepare_image,
+)
 
 LIMITS = ImageLimits()
 

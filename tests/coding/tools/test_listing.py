@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-from pi.agent.tool import ToolResult
+from msgspec import UNSET
+
+from pi.agent.tools.tool import ToolResult
 from pi.ai.messages import Text
-from pi.base.records import UNSET
 from pi.coding.tools.listing import Limited, at_least_one, listing, more_than
 
 

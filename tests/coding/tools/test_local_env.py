@@ -6,8 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from pi.agent.env import MOST_OUTPUT, ExecResult, ExecutionEnv
-from pi.agent.error_codes import ExecutionError, ExecutionErrorCode, ExecutionFailed
+from pi.agent.env import (
+    MOST_OUTPUT,
+    ExecResult,
+    ExecutionEnv,
+    ExecutionError,
+    ExecutionErrorCode,
+    ExecutionFailed,
+)
 from pi.coding.shell.local import ShellOptions
 from pi.coding.tools.local_env import LocalEnv
 from tests.base.processes.children import alive, needs_posix_shell

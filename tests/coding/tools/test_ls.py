@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.agent.tool import AgentTool, ToolFailed, ToolResult
+from pi.agent.tools.tool import AgentTool, ToolFailed, ToolResult
 from tests.coding.tools.places import make, text_of, use
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pi.coding.tools.python_search import main
+from pi.coding.tools.searching import main
 
 
 def request(place: Path, pattern: str, **options: object) -> str:

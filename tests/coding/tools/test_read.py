@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image as Pillow
 
-from pi.agent.tool import AgentTool, ToolFailed
+from pi.agent.tools.tool import AgentTool, ToolFailed
 from pi.ai.messages import Image, Text
 from pi.coding.files.local import LocalFiles
 from pi.coding.tools.images import ImageLimits
@@ -62,8 +62,8 @@ async def test_a_line_that_is_too_long_comes_with_a_command_that_shows_it(
 async def test_a_file_that_is_too_large_to_count_says_so(
     read: AgentTool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pi.coding.files.window.MOST_SCANNED", 100_000)
-    monkeypatch.setattr("pi.coding.files.window.CHUNK", 50_000)
+    monkeypatch.setattr("pi.coding.files.text.MOST_SCANNED", 100_000)
+    monkeypatch.setattr("pi.coding.files.text.CHUNK", 50_000)
     (tmp_path / "f").write_text("x\n" * 100_000)
     (tmp_path / "line").write_text("x" * 200_000)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pi.agent.tool import AgentTool
-from pi.agent.tool_forms import tool
+from pi.agent.tools.define import tool
+from pi.agent.tools.tool import AgentTool
 from pi.base.records import replace
 from pi.coding.tools.registry import DEFAULT_TOOLS, built_in_tools
 from tests.coding.tools.places import make_place, text_of

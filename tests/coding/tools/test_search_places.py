@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.agent.tool import ToolFailed
-from pi.coding.tools.search_places import must_be_open
+from pi.agent.tools.tool import ToolFailed
+from pi.coding.tools.listing import must_be_open
 from tests.coding.files.nobody import folder_of_nobody
 from tests.coding.tools.places import make, use
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from pi.agent.tool import ToolFailed
-from pi.coding.tools import program_output, python_search
-from pi.coding.tools.file_listing import FileListing
+from pi.agent.tools.tool import ToolFailed
+from pi.coding.tools import programs as program_output
+from pi.coding.tools import searching as python_search
+from pi.coding.tools.listing import FileListing
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.tools.searching import LONGEST, Match, Search, rooted_glob, search
 from tests.bounded import LoopWatchdog

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.agent.tool import AgentTool, FilePreview, ToolFailed, ToolResult
+from pi.agent.tools.tool import AgentTool, FilePreview, ToolFailed, ToolResult
 from pi.ai.messages import Text
 from tests.coding.tools.places import make, use
 

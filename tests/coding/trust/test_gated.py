@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.trust.gated import context_file, gated_in
+from pi.coding.trust import context_file, gated_in
 
 
 def put(path: Path) -> Path:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.trust.store import BadTrustFile, TrustStore, nearest
+from pi.coding.trust import BadTrustFile, TrustStore, nearest
 from pi.testing import FakeClock
 
 

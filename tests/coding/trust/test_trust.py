@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.coding.bus import Bus
-from pi.coding.trust.store import TrustStore
-from pi.coding.trust.trust import Choice, ProjectTrust, Trust, TrustAnswer, Wish, decide_trust
+from pi.coding.trust import Choice, ProjectTrust, Trust, TrustAnswer, TrustStore, Wish, decide_trust
 from pi.testing import FakeClock
 
 

@@ -16,11 +16,10 @@ from typing import Any
 from pi.base.clock import SystemClock
 from pi.base.records import replace
 from pi.coding.runtime.assemble import assemble
-from pi.coding.runtime.host import Host
+from pi.coding.runtime.machine import Host
 from pi.coding.runtime.options import SessionOptions
-from pi.modes.input import read_chunks
-from pi.modes.output import Output
 from pi.modes.rpc.server import RpcServer
+from pi.modes.stdio import Output, read_chunks
 from tests.modes.golden.comparing import Comparison
 from tests.modes.golden.lab import Lab
 from tests.modes.golden.model_server import ModelServer

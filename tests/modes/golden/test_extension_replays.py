@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.extension_host.finding import Wanted
+from pi.coding.extension_host.discovery.finding import Wanted
 from pi.coding.runtime.options import SessionOptions
 from tests.modes.golden.lab import Lab
 from tests.modes.golden.model_answers import Answer, Piece, answers

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from pi.base.tasks import TaskScope
-from pi.coding.runtime.host import Host
-from pi.coding.runtime.port import SessionPort
+from pi.coding.port.session import SessionPort
+from pi.coding.runtime.machine import Host
 from pi.coding.settings.settings import Settings
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_choice import ThemeChoice, themes_in
 from pi.modes.interactive.theme_file import REQUIRED, Palette
+from pi.modes.interactive.theme_selector import ThemeChoice, themes_in
 from pi.modes.interactive.ui import Build, Level, OverlayShown
 from pi.testing import FakeClock
-from pi.tui.clipboard import Clipboard
 from pi.tui.component import Component, Focusable, Interactive
+from pi.tui.desktop import Clipboard
 from pi.tui.input.keymap import Keymap
-from pi.tui.placement import OverlayOptions
+from pi.tui.overlays import OverlayOptions
 from pi.tui.style import ColourDepth
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import visible_width

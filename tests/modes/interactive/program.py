@@ -16,7 +16,7 @@ from pi.ai.messages import Text, Thinking
 from pi.ai.providers.faux import Reply, call
 from pi.ai.request import Call
 from pi.base.clock import SystemClock
-from pi.coding.trust.trust import Choice
+from pi.coding.trust import Choice
 from pi.modes.interactive.app import run
 from pi.modes.interactive.startup import Opened, Opening, Start
 from pi.modes.interactive.ui import Commands, Ui
@@ -126,11 +126,10 @@ def main(folder: Path, replies: Sequence[Reply]) -> int:
 
 
 async def _open(opening: Opening, replies: Sequence[Reply], environ: dict[str, str]) -> Opened:
-    from pi.coding.runtime.asking import discover_models
     from pi.coding.runtime.assemble import assemble
-    from pi.coding.runtime.host import Host
-    from pi.coding.runtime.options import SessionOptions
-    from pi.coding.runtime.parts import Parts
+    from pi.coding.runtime.machine import Host
+    from pi.coding.runtime.models import discover_models
+    from pi.coding.runtime.options import Parts, SessionOptions
     from pi.testing import ScriptedProvider
 
     host = Host.of(environ, report=opening.report)
@@ -142,7 +141,7 @@ async def _open(opening: Opening, replies: Sequence[Reply], environ: dict[str, s
 
 
 def _commands(ui: Ui) -> Commands:
-    from pi.modes.interactive.commands.built_in import BuiltInCommands
+    from pi.modes.interactive.commands.table import BuiltInCommands
 
     return BuiltInCommands(ui)
 

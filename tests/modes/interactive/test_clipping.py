@@ -10,9 +10,9 @@ from pi.ai.messages import Image, Text, UserMessage, blocks
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.base.records import replace
 from pi.coding.tools.images import ImageLimits
-from pi.modes.interactive.clipping import Clipping, why_unseen
+from pi.modes.interactive.composer.pasting import Clipping, why_unseen
 from pi.testing import ScriptedProvider, says
-from pi.tui.clipboard import osc52
+from pi.tui.desktop import osc52
 from tests.coding.runtime.stage import Stage
 from tests.modes.interactive.composer.test_clipboard_reading import picture
 from tests.modes.interactive.theatre import Theatre

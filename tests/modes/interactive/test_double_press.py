@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.modes.interactive.double_press import TWICE_SECONDS, DoublePress
+from pi.modes.interactive.layout import TWICE_SECONDS, DoublePress
 from pi.testing import FakeClock
 
 

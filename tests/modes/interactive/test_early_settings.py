@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from pi.coding.settings.values import TerminalValues, Values
-from pi.modes.interactive.early_settings import EarlySettings, EarlyTerminal, early_settings
+from pi.modes.interactive.startup import EarlySettings, EarlyTerminal, early_settings
 
 
 def test_names_and_defaults_are_those_of_the_settings() -> None:

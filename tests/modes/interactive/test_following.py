@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi.modes.interactive.theme_choice import BUILT_IN
+from pi.modes.interactive.theme_selector import BUILT_IN
 from pi.testing import says
 from tests.modes.interactive.theatre import Theatre
 

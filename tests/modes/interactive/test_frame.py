@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 from pi.base.records import replace
-from pi.modes.interactive.early_settings import EarlySettings, EarlyTerminal
-from pi.modes.interactive.frame import wanted_capabilities
-from pi.tui.capabilities import Capabilities
+from pi.modes.interactive.layout import wanted_capabilities
+from pi.modes.interactive.startup import EarlySettings, EarlyTerminal
 from pi.tui.style import ColourDepth
+from pi.tui.terminal import Capabilities
 
 FOUND = Capabilities(images="kitty", hyperlinks=True)
 

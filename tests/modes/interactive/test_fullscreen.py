@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pi.modes.interactive.early_settings import EarlySettings
 from pi.modes.interactive.fullscreen import Fullscreen
+from pi.modes.interactive.startup import EarlySettings
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_choice import built_in
+from pi.modes.interactive.theme_selector import built_in
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.input.keymap import Keymap
 from pi.tui.tui import TUI

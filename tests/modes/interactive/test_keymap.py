@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi.modes.interactive.keymap import load_keys
+from pi.modes.interactive.startup import load_keys
 from pi.tui.input.keymap import Keymap
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.modes.interactive.log_file import MOST_BYTES, NAME, start_log
+from pi.modes.log_file import MOST_BYTES, NAME, start_log
 from pi.tui.screen.screen import Frame, Screen
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pi.modes.interactive.plan_warning import WARNING, warn_of_extra_usage
+from pi.modes.interactive.welcome import WARNING, warn_of_extra_usage
 from tests.modes.interactive.commands.acting import Acting, acting
 
 LOGIN = {"type": "oauth", "access": "a", "refresh": "r", "expires": 4_000_000_000_000}

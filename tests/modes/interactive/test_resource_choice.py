@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from pi.base.errors import PiError
-from pi.modes.interactive.resource_choice import Resource, choose_resources
+from pi.modes.interactive.resource_config import Resource, choose_resources
 from pi.testing.virtual_terminal import VirtualTerminal
 
 RESOURCES = [

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pi.modes.interactive.composer.typing_pause import PAUSE_SECONDS
+from pi.modes.interactive.composer.prompt import PAUSE_SECONDS
 from pi.testing import says
 from pi.tui.component import Component
-from pi.tui.placement import OverlayOptions
+from pi.tui.overlays import OverlayOptions
 from pi.tui.widgets.select_list import SelectItem, SelectList
 from pi.tui.widgets.text import Text
 from tests.modes.interactive.theatre import Theatre

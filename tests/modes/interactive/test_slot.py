@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.modes.interactive.slot import Slot
+from pi.modes.interactive.layout import Slot
 from pi.tui.component import Component
 from pi.tui.widgets.text import Text
 

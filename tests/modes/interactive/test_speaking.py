@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pi.modes.interactive.composer.composer import Composer
-from pi.modes.interactive.composer.typing_pause import TypingPause
-from pi.modes.interactive.speaking import PATIENCE, Speaking
+from pi.modes.interactive.composer.prompt import TypingPause
+from pi.modes.interactive.prompt_sender import PATIENCE, Speaking
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from pi.modes.interactive.surroundings import graphics_for, system_clipboard
+from pi.modes.interactive.screen_settings import graphics_for, system_clipboard
 from pi.testing.virtual_terminal import VirtualTerminal
-from pi.tui.capabilities import Capabilities
-from pi.tui.images.sizes import Size
-from pi.tui.input.replies import CellSize
+from pi.tui.images.protocols import Size
+from pi.tui.input.reports import CellSize
+from pi.tui.terminal import Capabilities
 from pi.tui.tui import TUI
 from tests.modes.interactive.theatre import Theatre
 

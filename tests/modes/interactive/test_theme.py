@@ -4,9 +4,9 @@ import pytest
 
 from pi.base.records import replace
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_choice import built_in
 from pi.modes.interactive.theme_file import BACKGROUNDS, REQUIRED
-from pi.tui.colour_scheme import Scheme
+from pi.modes.interactive.theme_selector import built_in
+from pi.tui.negotiation import Scheme
 from pi.tui.style import ColourDepth, inverse
 
 _SCHEMES: tuple[Scheme, ...] = ("dark", "light")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_choice import BUILT_IN, ThemeChoice, built_in, themes_in
 from pi.modes.interactive.theme_file import BadTheme
-from pi.tui.colour_scheme import Scheme
+from pi.modes.interactive.theme_selector import BUILT_IN, ThemeChoice, built_in, themes_in
+from pi.tui.negotiation import Scheme
 
 
 class Room:

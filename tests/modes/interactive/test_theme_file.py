@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from pi.modes.interactive.theme_choice import BUILT_IN
 from pi.modes.interactive.theme_file import (
     OPTIONAL,
     REQUIRED,
@@ -15,6 +14,7 @@ from pi.modes.interactive.theme_file import (
     read_theme,
     theme_name,
 )
+from pi.modes.interactive.theme_selector import BUILT_IN
 from tests.conftest import ROOT
 
 

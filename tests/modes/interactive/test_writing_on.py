@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from pi.modes.interactive.composer.typing_pause import PAUSE_SECONDS
+from pi.modes.interactive.composer.prompt import PAUSE_SECONDS
 from pi.modes.interactive.dialogs.questions import confirm
-from pi.modes.interactive.writing_on import writing_on
+from pi.modes.interactive.session_lifecycle import writing_on
 from tests.modes.interactive.theatre import Theatre
 
 DOWN, ENTER, PASTE = "\x1b[B", "\r", "\x1b[200~pasted\x1b[201~"

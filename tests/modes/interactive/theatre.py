@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from pi.ai.providers.faux import Step
-from pi.coding.runtime.agent_session import AgentSession
-from pi.coding.trust.trust import Choice
+from pi.coding.runtime.session.agent_session import AgentSession
+from pi.coding.trust import Choice
 from pi.modes.interactive.app import App
 from pi.modes.interactive.startup import Opened, Opening, Start
 from pi.modes.interactive.ui import Ui
 from pi.testing import FakeClock
 from pi.testing.virtual_terminal import VirtualTerminal
-from pi.tui.completion.commands import Command
+from pi.tui.completion.sources import Command
 from tests.coding.runtime.stage import Stage
 
 SECONDS = 30.0

@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
 from pi.base.errors import PiError
-from pi.base.records import UNSET
 from pi.modes.rpc.commands import COMMANDS, LONG
-from pi.modes.rpc.requests import Request
+from pi.modes.rpc.protocol import Request
 from pi.testing import says
 from tests.coding.runtime.stage import Stage
 

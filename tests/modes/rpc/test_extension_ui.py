@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.ui import Option, ThemeChange
+from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.port.ui import Option, ThemeChange
 from pi.modes.rpc.extension_ui import RpcUI
 
 

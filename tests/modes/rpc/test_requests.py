@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from pi.ai.messages import Image
 from pi.base.json_lines import BadLine
-from pi.base.records import UNSET
-from pi.modes.rpc.requests import BadRequest, Request, answer_line, parse_request
+from pi.modes.rpc.protocol import BadRequest, Request, answer_line, parse_request
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),

@@ -10,8 +10,14 @@ from typing import Literal
 import pytest
 
 from pi.ai.errors import ProviderUnavailable
-from pi.coding.runtime.agent_session import AgentSession
-from pi.coding.runtime.events import BeforeSwitch, Input, InputAnswer, SwitchDecision, UserBash
+from pi.coding.extension_host.events.session import (
+    BeforeSwitch,
+    Input,
+    InputAnswer,
+    SwitchDecision,
+    UserBash,
+)
+from pi.coding.runtime.session.agent_session import AgentSession
 from pi.modes.rpc.server import RpcServer
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage

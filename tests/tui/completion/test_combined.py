@@ -2,10 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi.tui.completion.combined import CombinedProvider
-from pi.tui.completion.commands import Command, CommandProvider
-from pi.tui.completion.paths import PathProvider
 from pi.tui.completion.provider import Completed
+from pi.tui.completion.sources import CombinedProvider, Command, CommandProvider, PathProvider
 
 
 def listing(folder: Path) -> list[str]:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from pi.tui.completion.commands import Command, CommandProvider
 from pi.tui.completion.provider import Completed, Suggestion, Suggestions
+from pi.tui.completion.sources import Command, CommandProvider
 
 
 async def models(typed: str) -> Sequence[Suggestion]:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.tui.completion.files import FileProvider
-from pi.tui.completion.paths import PathProvider
 from pi.tui.completion.provider import Suggestion, Suggestions
+from pi.tui.completion.sources import FileProvider, PathProvider
 
 FILES = ("src/", "src/main.py", "docs/my notes.md", "README.md")
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.tui.completion.paths import PathProvider, list_directory
 from pi.tui.completion.provider import Completed, Suggestion
+from pi.tui.completion.sources import PathProvider, list_directory
 from tests.bounded import LoopWatchdog
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.completion.tokens import Token, mention_before, path_before, written
+from pi.tui.completion.sources import Token, mention_before, path_before, written
 
 
 @pytest.mark.trap(199)

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.fullscreen.display import FullscreenDisplay
 from pi.tui.fullscreen.scroll_view import Scrollbar, ScrollView
-from pi.tui.images import kitty
-from pi.tui.images.sizes import Cells
-from pi.tui.placement import OverlayOptions
+from pi.tui.images import protocols
+from pi.tui.images.protocols import Cells
+from pi.tui.overlays import OverlayOptions
 from pi.tui.text.ansi import strip_sequences
-from pi.tui.text.slicing import slice_columns
+from pi.tui.text.width import slice_columns
 from pi.tui.tui import TUI
 from tests.tui.manual_timers import ManualTimers
 from tests.tui.parts import Field, Rows, numbered
@@ -95,7 +95,7 @@ def test_nothing_is_printed_when_the_screen_is_left_for_a_while() -> None:
 @pytest.mark.trap(176)
 def test_a_picture_that_is_scrolled_away_is_taken_off() -> None:
     program = Program()
-    place = kitty.place(7, Cells(4, 2))
+    place = protocols.place(7, Cells(4, 2))
     program.history.rows = ["a", place, "", *numbered(9)]
     program.scroll.scroll_to(0)
     program.shown()
@@ -107,17 +107,17 @@ def test_a_picture_that_is_scrolled_away_is_taken_off() -> None:
     program.tui.request_render()
     program.shown()
 
-    assert kitty.take_off(7) in program.terminal.output[-1]
+    assert protocols.take_off(7) in program.terminal.output[-1]
     program.terminal.output.clear()
     program.scroll.scroll_to(3)
     program.tui.request_render()
     program.shown()
-    assert kitty.take_off(7) not in "".join(program.terminal.output)
+    assert protocols.take_off(7) not in "".join(program.terminal.output)
 
 
 @pytest.mark.trap(176)
 def test_a_picture_does_not_reach_out_of_a_scrolled_view() -> None:
-    place = kitty.place(7, Cells(4, 3))
+    place = protocols.place(7, Cells(4, 3))
     scroll = ScrollView(Rows("a", place, "", "", "b"), scrollbar="hidden")
 
     assert scroll.render_in(10, 4) == ["a", place, "", ""]

@@ -5,8 +5,8 @@ import pytest
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.fullscreen.keys import ScrollKeys, SearchBar
 from pi.tui.fullscreen.scroll_view import ScrollView
+from pi.tui.input.decoder import InputDecision
 from pi.tui.input.keymap import Keymap
-from pi.tui.input_pump import InputDecision
 from tests.tui.parts import Rows, numbered
 
 PAGE_UP, PAGE_DOWN, HOME, END = "\x1b[5~", "\x1b[6~", "\x1b[H", "\x1b[F"

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from pi.tui.component import Area
 from pi.tui.containers import Container
-from pi.tui.fullscreen.mouse import MouseRouter, targets_at
+from pi.tui.fullscreen.display import MouseRouter, targets_at
 from pi.tui.fullscreen.scroll_view import ScrollView
-from pi.tui.input.mouse import Action, MouseReport
+from pi.tui.input.reports import Action, MouseReport
 from pi.tui.mouse import MouseAnswer, MouseEvent
 from pi.tui.stacks import HStack, VStack
-from pi.tui.widgets.box import Box
+from pi.tui.widgets.text import Box
 from tests.tui.parts import Rows
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.tui.images.budget import ImageBudget
+from pi.tui.images.graphics import ImageBudget
 
 
 def test_the_oldest_pictures_go_and_do_not_come_back() -> None:

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.capabilities import Capabilities
-from pi.tui.images.detect import has_placeholders
+from pi.tui.terminal import Capabilities, has_placeholders
 
 
 @pytest.mark.trap(176)

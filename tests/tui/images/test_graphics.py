@@ -4,9 +4,9 @@ import base64
 
 import pytest
 
-from pi.tui.images import kitty
+from pi.tui.images import protocols
 from pi.tui.images.graphics import Graphics, as_png, picture
-from pi.tui.images.sizes import Cells, Size
+from pi.tui.images.protocols import Cells, Size
 from pi.tui.screen.rows import window_rows
 from tests.tui.images.pictures import make_picture
 
@@ -44,9 +44,9 @@ def test_kitty_gets_a_picture_once_and_places_it_often() -> None:
     first = graphics.rows(image_id, picture(PNG), Cells(5, 2))
     second = graphics.rows(image_id, picture(PNG), Cells(3, 1))
 
-    assert sent == [kitty.transmit(40, encoded(PNG))]
-    assert first == [kitty.place(40, Cells(5, 2)), ""]
-    assert second == [kitty.place(40, Cells(3, 1))]
+    assert sent == [protocols.transmit(40, encoded(PNG))]
+    assert first == [protocols.place(40, Cells(5, 2)), ""]
+    assert second == [protocols.place(40, Cells(3, 1))]
 
 
 @pytest.mark.trap(176)
@@ -56,12 +56,14 @@ def test_placeholders_are_announced_again_only_for_another_size() -> None:
     image_id = graphics.new_id()
 
     for cells in (Cells(5, 2), Cells(5, 2), Cells(3, 1)):
-        assert graphics.rows(image_id, picture(PNG), cells) == kitty.placeholders(image_id, cells)
+        assert graphics.rows(image_id, picture(PNG), cells) == protocols.placeholders(
+            image_id, cells
+        )
 
     assert sent == [
-        kitty.transmit(image_id, encoded(PNG)),
-        kitty.place_virtually(image_id, Cells(5, 2)),
-        kitty.place_virtually(image_id, Cells(3, 1)),
+        protocols.transmit(image_id, encoded(PNG)),
+        protocols.place_virtually(image_id, Cells(5, 2)),
+        protocols.place_virtually(image_id, Cells(3, 1)),
     ]
 
 
@@ -74,7 +76,7 @@ def test_a_picture_beyond_the_budget_is_deleted() -> None:
     graphics.rows(old, picture(PNG), Cells(5, 2))
     graphics.rows(new, picture(PNG), Cells(5, 2))
 
-    assert sent[1:] == [kitty.delete(old), kitty.transmit(new, encoded(PNG))]
+    assert sent[1:] == [protocols.delete(old), protocols.transmit(new, encoded(PNG))]
     assert graphics.rows(old, picture(PNG), Cells(5, 2)) is None
     assert (graphics.may_show(old), graphics.may_show(new)) == (False, True)
 

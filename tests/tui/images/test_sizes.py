@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.images.sizes import Cells, Size, fit, media_type, picture_size
+from pi.tui.images.protocols import Cells, Size, fit, media_type, picture_size
 from tests.tui.images.pictures import make_picture
 
 

@@ -8,9 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pi.tui.input.decoder import Decoder, InputEvent, Paste
-from pi.tui.input.mouse import MouseReport
-from pi.tui.input.replies import Colour, DeviceAttributes, Focus, KittyFlags, ModeReport
-from pi.tui.input.timing import Timing
+from pi.tui.input.reports import (
+    Colour,
+    DeviceAttributes,
+    Focus,
+    KittyFlags,
+    ModeReport,
+    MouseReport,
+)
+from pi.tui.terminal import Timing
 from tests.tui.input.test_replies import REPLIES
 
 LATER = 100.0

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from pi.tui.input.key_codes import CTRL, SHIFT, Stroke, control_character, parse_kitty
 from pi.tui.input.keys import key_names, parse_key, printable_text
-from pi.tui.input.kitty import control_character, parse_kitty
-from pi.tui.input.stroke import CTRL, SHIFT, Stroke
 
 
 @pytest.mark.parametrize(

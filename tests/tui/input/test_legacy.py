@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from pi.tui.input.key_codes import ALT, CTRL, Stroke, parse_legacy
 from pi.tui.input.keys import parse_key
-from pi.tui.input.legacy import parse_legacy
-from pi.tui.input.stroke import ALT, CTRL, Stroke
 
 
 @pytest.mark.parametrize(

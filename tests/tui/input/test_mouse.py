@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.input.mouse import MouseReport, parse_mouse
+from pi.tui.input.reports import MouseReport, parse_mouse
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.input.picking import pick_key
+from pi.tui.input.keys import pick_key
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.input.replies import (
+from pi.tui.input.reports import (
     CellSize,
     Colour,
     ColourScheme,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.input.stroke import ALT, CTRL, SHIFT, SUPER, modifiers_of
+from pi.tui.input.key_codes import ALT, CTRL, SHIFT, SUPER, modifiers_of
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from pi.tui.input.timing import Timing, timing
+from pi.tui.terminal import Timing, timing
 
 
 @pytest.mark.parametrize(

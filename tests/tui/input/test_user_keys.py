@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pi.tui.input.actions import ACTIONS
-from pi.tui.input.user_keys import LEGACY, UserKeys, migrated, read_user_keys
+from pi.tui.input.keymap import LEGACY, UserKeys, migrated, read_user_keys
 
 
 def test_a_value_is_a_key_or_a_list_of_keys() -> None:

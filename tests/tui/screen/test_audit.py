@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.screen.audit import first_row_to_commit_again
+from pi.tui.screen.history import first_row_to_commit_again
 from tests.tui.parts import numbered
 
 HISTORY = numbered(40)

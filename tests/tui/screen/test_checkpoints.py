@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from pi.tui.screen.checkpoints import Checkpoint, Checkpoints
-from pi.tui.screen.ledger import Ledger
+from pi.tui.screen.history import Checkpoint, Checkpoints, Ledger
 from pi.tui.screen.rows import Caret
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.screen.compositing import Layer, composite
+from pi.tui.screen.rows import Layer, composite
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import visible_width
 

@@ -6,8 +6,7 @@ from functools import partial
 import pytest
 
 from pi.testing.virtual_terminal import VirtualTerminal
-from pi.tui.images.kitty import place
-from pi.tui.images.sizes import Cells
+from pi.tui.images.protocols import Cells, place
 from pi.tui.screen.emitters import Pen, full_paint, scroll_append, seam_rewrite, window_diff
 from pi.tui.screen.rows import RowPrinter
 from tests.tui.parts import numbered

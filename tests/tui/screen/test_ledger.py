@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.screen.ledger import Ledger, advance
+from pi.tui.screen.history import Ledger, advance
 
 
 def test_rows_above_the_window_become_history() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.screen.letters import Letters, Place, index_behind, letters, tail
+from pi.tui.screen.reflow import Letters, Place, index_behind, letters, tail
 
 ROWS = ["│ one, │", "", "─────", "two 🙂!", "three"]
 

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from pi.tui.images.graphics import Graphics, picture
-from pi.tui.images.kitty import place
-from pi.tui.images.sizes import Cells
-from pi.tui.screen.permitted import permitted
+from pi.tui.images.protocols import Cells, place
+from pi.tui.screen.rows import permitted
 from pi.tui.text.ansi import link
 from pi.tui.text.width import visible_width
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import CURSOR_MARKER
-from pi.tui.images.kitty import place
-from pi.tui.images.sizes import Cells
+from pi.tui.images.protocols import Cells, place
 from pi.tui.screen.rows import (
     Caret,
     Change,

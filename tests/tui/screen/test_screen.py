@@ -6,9 +6,9 @@ import pytest
 
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import CURSOR_MARKER
-from pi.tui.screen.compositing import Layer
+from pi.tui.screen.pane_match import Tape
+from pi.tui.screen.rows import Layer
 from pi.tui.screen.screen import Frame, Repaint, Screen
-from pi.tui.screen.tape import Tape
 from pi.tui.text.wrap import wrap_text
 from tests.tui.parts import numbered
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.screen.letters import Letters, Place, letters
-from pi.tui.screen.seam import Seam, find_seam
+from pi.tui.screen.reflow import Letters, Place, Seam, find_seam, letters
 from pi.tui.text.wrap import wrap_text
 
 WIDTH = 100

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from pi.tui.screen.ledger import Ledger
-from pi.tui.screen.letters import Letters, Place
-from pi.tui.screen.tape import Found, Tape, find_end_of_history
+from pi.tui.screen.history import Ledger
+from pi.tui.screen.pane_match import Found, Tape, find_end_of_history
+from pi.tui.screen.reflow import Letters, Place
 
 ROWS = [f"row {number} has some words" for number in range(40)]
 

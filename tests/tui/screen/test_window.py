@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from pi.tui.screen.history import Window, disturbed, found_at
 from pi.tui.screen.rows import Caret
-from pi.tui.screen.window import Window, disturbed, found_at
 
 
 def test_at_first_there_is_one_blank_row_with_the_cursor_on_it() -> None:

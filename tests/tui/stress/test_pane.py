@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from pi.tui.component import CURSOR_MARKER
-from pi.tui.screen.letters import letters
+from pi.tui.screen.reflow import letters
 from pi.tui.transcript import Transcript
 from pi.tui.tui import TUI
 from pi.tui.widgets.markdown.widget import Markdown

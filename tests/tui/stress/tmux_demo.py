@@ -7,7 +7,7 @@ import os
 import sys
 from random import Random
 
-from pi.tui.process_terminal import ProcessTerminal
+from pi.tui.terminals.posix import ProcessTerminal
 from pi.tui.tui import TUI
 from tests.tui.stress.operations import CHANGES, Operation, random_operations
 from tests.tui.stress.world import Chrome, Transcript, World

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from pi.tui.screen.tape import Tape
+from pi.tui.screen.pane_match import Tape
 from pi.tui.terminal import Listener, Size
 from pi.tui.text.width import grapheme_width, graphemes
 
@@ -89,7 +89,7 @@ class TmuxModel:
         return rows
 
     def look(self, done: Callable[[Tape | None], None]) -> Callable[[], None]:
-        """Like ``pi.tui.tmux.look_at``, at once; what is said may be out of date at once, too."""
+        """Like ``pi.tui.terminals.tmux.look_at``, at once; the answer may be stale."""
         tape = self.tape
         if self.size_after_look is not None:
             self.resize(*self.size_after_look)

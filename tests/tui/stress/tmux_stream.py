@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 
-from pi.tui.process_terminal import ProcessTerminal
+from pi.tui.terminals.posix import ProcessTerminal
 from pi.tui.tui import TUI
 from tests.tui.stress.world import Chrome, Transcript, World
 

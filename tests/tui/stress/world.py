@@ -7,8 +7,7 @@ from functools import lru_cache
 from random import Random
 
 from pi.tui.component import CURSOR_MARKER
-from pi.tui.images.kitty import place
-from pi.tui.images.sizes import Cells
+from pi.tui.images.protocols import Cells, place
 from pi.tui.text.width import visible_width
 from pi.tui.text.wrap import wrap_text
 

@@ -5,8 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.tui.text.ansi import strip_sequences
-from pi.tui.text.slicing import pad_to_width, slice_columns, truncate_to_width
-from pi.tui.text.width import grapheme_width, graphemes, visible_width
+from pi.tui.text.width import (
+    grapheme_width,
+    graphemes,
+    pad_to_width,
+    slice_columns,
+    truncate_to_width,
+    visible_width,
+)
 from tests.tui.text.samples import plain_line, styled_line
 from tests.tui.text.test_ansi import state_after
 

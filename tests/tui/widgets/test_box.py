@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 from pi.tui.style import Style, painter
-from pi.tui.widgets.box import Box
 from pi.tui.widgets.markdown.widget import Markdown
-from pi.tui.widgets.text import Text
+from pi.tui.widgets.text import Box, Text
 
 
 def test_children_stand_on_one_background() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.tui.input.keymap import Keymap
-from pi.tui.widgets.cancellable_loader import CancellableLoader
+from pi.tui.widgets.loader import CancellableLoader
 
 
 @pytest.mark.trap(208)

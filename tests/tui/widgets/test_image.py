@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.images import kitty
-from pi.tui.images.graphics import Graphics, picture
-from pi.tui.images.sizes import Cells
-from pi.tui.widgets.image import Image
+from pi.tui.images import protocols
+from pi.tui.images.graphics import Graphics, Image, picture
+from pi.tui.images.protocols import Cells
 from tests.tui.images.pictures import make_picture
 
 PNG = make_picture("PNG", 90, 90)
@@ -26,7 +25,7 @@ def test_without_a_protocol_a_line_tells_what_it_is() -> None:
 def test_a_picture_takes_its_cells() -> None:
     image = Image(picture(PNG), kitty_graphics())
 
-    assert image.render(40) == [kitty.place(1, Cells(10, 5)), "", "", "", ""]
+    assert image.render(40) == [protocols.place(1, Cells(10, 5)), "", "", "", ""]
 
 
 @pytest.mark.trap(176)
@@ -34,7 +33,7 @@ def test_a_picture_is_fitted_again_after_a_resize() -> None:
     image = Image(picture(PNG), kitty_graphics())
     image.render(40)
 
-    assert image.render(4) == [kitty.place(1, Cells(4, 2)), ""]
+    assert image.render(4) == [protocols.place(1, Cells(4, 2)), ""]
 
 
 def test_unchanged_rows_are_the_same_list() -> None:

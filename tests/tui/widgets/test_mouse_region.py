@@ -1,11 +1,10 @@
 from __future__ import annotations
 
 from pi.tui.component import Area
-from pi.tui.fullscreen.mouse import MouseRouter, targets_at
-from pi.tui.input.mouse import MouseReport
-from pi.tui.mouse import MouseAnswer, MouseEvent
+from pi.tui.fullscreen.display import MouseRouter, targets_at
+from pi.tui.input.reports import MouseReport
+from pi.tui.mouse import MouseAnswer, MouseEvent, MouseRegion
 from pi.tui.stacks import HStack
-from pi.tui.widgets.mouse_region import MouseRegion
 from tests.tui.parts import Rows
 
 PRESS = MouseReport(action="press", button="left", x=4, y=0)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.tui.text.width import visible_width
-from pi.tui.widgets.progress_bar import ProgressBar
+from pi.tui.widgets.loader import ProgressBar
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.tui.widgets.row_memory import RowMemory
+from pi.tui.component import RowMemory
 
 
 def test_rows_are_drawn_again_only_for_another_width_or_when_forgotten() -> None:

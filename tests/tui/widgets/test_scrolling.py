@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.tui.input.keymap import Keymap
-from pi.tui.widgets.scrolling import Selection
+from pi.tui.widgets.select_list import Selection
 
 UP, DOWN, PAGE_UP, PAGE_DOWN = "\x1b[A", "\x1b[B", "\x1b[5~", "\x1b[6~"
 

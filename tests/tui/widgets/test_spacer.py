@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.tui.widgets.spacer import Spacer
+from pi.tui.containers import Spacer
 
 
 def test_a_spacer_takes_empty_rows() -> None:

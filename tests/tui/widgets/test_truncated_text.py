@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.tui.widgets.truncated_text import TruncatedText
+from pi.tui.widgets.text import TruncatedText
 
 
 def test_only_the_first_line_is_shown_and_cut_at_the_width() -> None:

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pi.agent.compaction.boundaries import tagged
-from pi.agent.compaction.carry_over import CarryOver, Q, Quote
+from pi.agent.compaction.carry_over import CarryOver, Q, Quote, same_words
 from pi.agent.compaction.file_operations import FileLists, file_blocks
-from pi.agent.compaction.shortening import shortened
-from pi.agent.compaction.statements import same_words
-from pi.ai.estimate import CHARACTERS_PER_TOKEN
+from pi.agent.compaction.text import shortened, tagged
+from pi.ai.token_estimate import CHARACTERS_PER_TOKEN
 from pi.base.records import Record, replace
 
 PART_OF_KEPT = 0.15

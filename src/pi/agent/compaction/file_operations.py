@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from posixpath import normpath
 
-from pi.agent.compaction.boundaries import SUMMARY_TAGS, defused, tagged
-from pi.agent.compaction.items import Item, exchanges
+from pi.agent.compaction.budget import Item, exchanges
+from pi.agent.compaction.text import SUMMARY_TAGS, defused, tagged
 from pi.ai.messages import Json
 from pi.base.records import Record
 

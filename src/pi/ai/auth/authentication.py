@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from pi.ai.auth.resolve import is_configured, missing, resolve
-from pi.ai.auth.resolved import MissingCredentials
+from pi.ai.auth.config_values import escape, expand, remember_used, why_not
+from pi.ai.auth.resolve import MissingCredentials, is_configured, missing, resolve
 from pi.ai.auth.storage import AuthStorage
-from pi.ai.auth.values import expand, remember_used, why_not
 from pi.ai.errors import AuthenticationFailed
 from pi.ai.messages import Json
 from pi.ai.models.custom import CustomProvider
 from pi.ai.models.model import Model
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 from pi.ai.request import Access, StreamOptions
 from pi.base.records import replace
 
-if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
-    from pi.ai.exchange import Services
+if TYPE_CHECKING:
+    from pi.ai.wire_support.exchange import Services
 
 
 class Authentication:
@@ -100,3 +101,58 @@ class Authentication:
                 )
             written[name] = value
         return written
+
+
+# Anthropic's models behind a company's gateway, as environment variables describe it. Pure.
+
+
+PROVIDER = "anthropic"
+FOUNDRY_KEY = "ANTHROPIC_FOUNDRY_API_KEY"
+CUSTOM_HEADERS = "ANTHROPIC_CUSTOM_HEADERS"
+CLIENT_KEY = "CLAUDE_CODE_CLIENT_KEY"
+"""The private key of a client certificate: the file, or its text."""
+SECRET_VARIABLES = (FOUNDRY_KEY, CUSTOM_HEADERS, CLIENT_KEY)
+
+_BETWEEN_HEADERS = r"[\n,](?=\s*[\w-]+\s*:)"
+"""A new line, or a comma before the name of the next header: values may hold commas."""
+
+
+def uses_foundry(environ: Mapping[str, str]) -> bool:
+    """Whether ``CLAUDE_CODE_USE_FOUNDRY`` is on."""
+    on = environ.get("CLAUDE_CODE_USE_FOUNDRY", "").strip().lower()
+    return on in ("1", "true", "yes", "on")
+
+
+def keyed(row: Provider, environ: Mapping[str, str]) -> Provider:
+    """The row of Anthropic with the variables that may hold its token."""
+    if not uses_foundry(environ):
+        return row
+    return replace(row, token_variables=(FOUNDRY_KEY, *row.token_variables))
+
+
+def retargeted(own: CustomProvider | None, environ: Mapping[str, str]) -> CustomProvider | None:
+    """What models.json says of Anthropic, completed by what the variables say of the gateway."""
+    base = environ.get("FOUNDRY_BASE_URL", "") if uses_foundry(environ) else ""
+    base = (base or environ.get("ANTHROPIC_BASE_URL", "")).rstrip("/").removesuffix("/v1")
+    headers = custom_headers(environ)
+    if not uses_foundry(environ) and not _is_elsewhere(base):
+        headers = {}
+    if not base and not headers:
+        return own
+    own = own or CustomProvider(id=PROVIDER)
+    return replace(own, base_url=own.base_url or base or None, headers={**headers, **own.headers})
+
+
+def _is_elsewhere(base: str) -> bool:
+    try:
+        host = urlsplit(base).hostname or ""
+    except ValueError:  # the request itself will say so
+        return False
+    return bool(host) and not f".{host}".endswith(".anthropic.com")
+
+
+def custom_headers(environ: Mapping[str, str]) -> dict[str, str]:
+    """The headers that a variable adds to every request, in value syntax."""
+    lines = re.split(_BETWEEN_HEADERS, environ.get(CUSTOM_HEADERS, ""))
+    pairs = (line.partition(":") for line in lines)
+    return {name.strip(): escape(value.strip()) for name, colon, value in pairs if colon}

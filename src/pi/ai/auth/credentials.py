@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import msgspec
+from msgspec import field
 
 from pi.ai.messages import Json
-from pi.base.records import Record, field
+from pi.base.records import Record
 
 NEVER = 9007199254740991
 """``expires`` of what stays valid: the largest number that JavaScript counts exactly."""
@@ -20,7 +21,7 @@ class ApiKeyCredential(Record):
     """A key, variables, or both."""
 
     key: str | None = None
-    """In the syntax of ``pi.ai.auth.values``: literal, ``$NAME`` or ``!command``."""
+    """In the syntax of ``pi.ai.auth.config_values``: literal, ``$NAME`` or ``!command``."""
     env: dict[str, str] = field(default_factory=dict)
     """Variables of this provider; they beat those of the process."""
     extra: Json = field(default_factory=dict)

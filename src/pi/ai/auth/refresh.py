@@ -11,12 +11,12 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pi.ai.auth.clients import LoginSettings
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.login import Login
+from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.storage import AuthStorage, Turn
 from pi.ai.errors import AuthenticationFailed, ProviderError, ProviderUnavailable, RateLimited
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 from pi.base.clock import Clock
 from pi.base.files import LockedByAnother
 from pi.base.records import Record

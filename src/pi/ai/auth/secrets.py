@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from pi.ai.auth import ambient, anthropic_gateway
-from pi.ai.auth.values import escape, interpolated, names_in
+from pi.ai.auth import ambient, authentication
+from pi.ai.auth.config_values import escape, interpolated, names_in
 from pi.ai.messages import Json
-from pi.ai.models.relaxed_json import parse_relaxed
+from pi.ai.models.custom import parse_relaxed
+from pi.ai.provider import Provider
 from pi.ai.providers.discovered import SERVER_ROWS
-from pi.ai.providers.provider import Provider
 from pi.ai.providers.rows import BUILT_IN
 from pi.base.records import Record
 
@@ -105,7 +105,7 @@ def of_rows(rows: Iterable[Provider]) -> Secrets:
 
 def of_tables() -> Secrets:
     """What every pi knows: all providers, model servers, clouds and the gateway to Anthropic."""
-    others = frozenset((*ambient.SECRET_VARIABLES, *anthropic_gateway.SECRET_VARIABLES))
+    others = frozenset((*ambient.SECRET_VARIABLES, *authentication.SECRET_VARIABLES))
     return of_rows((*BUILT_IN, *SERVER_ROWS)) | Secrets(names=others)
 
 
@@ -162,10 +162,10 @@ def _variable_values(name: str, environ: Mapping[str, str]) -> Iterator[str]:
     value = environ.get(name)
     if not value:
         return
-    if name == anthropic_gateway.CUSTOM_HEADERS:
-        headers = anthropic_gateway.custom_headers(environ).items()
+    if name == authentication.CUSTOM_HEADERS:
+        headers = authentication.custom_headers(environ).items()
         yield from together(of_header(*header) for header in headers).values({})
-    elif name != anthropic_gateway.CLIENT_KEY:
+    elif name != authentication.CLIENT_KEY:
         yield value
     elif not _PATH.match(value):
         yield value

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pi.ai.auth.clients import NO_CLIENTS, SETTING, login_settings
+from pi.ai.auth.config_values import escape
 from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
 from pi.ai.auth.errors import LoginCancelled, StoreDamaged
-from pi.ai.auth.login import load_login
-from pi.ai.auth.login_ui import Choice, Info, LoginUI, Prompt
-from pi.ai.auth.resolved import Resolved, unused_sources
+from pi.ai.auth.login import Choice, Info, LoginUI, Prompt, load_login
+from pi.ai.auth.login_settings import NO_CLIENTS, SETTING, login_settings
+from pi.ai.auth.resolve import Resolved, unused_sources
 from pi.ai.auth.storage import AuthStorage
-from pi.ai.auth.values import escape
 from pi.ai.messages import Json
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 from pi.base.clock import Clock
 
 if TYPE_CHECKING:  # typing in a key must not load the HTTP client

@@ -8,18 +8,86 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
 
-from pi.ai.http.connecting import Route, connect, proxy_refusal
-from pi.ai.http.errors import ConnectionLost
-from pi.ai.http.exchange import Exchange
-from pi.ai.http.pool import Pool
-from pi.ai.http.proxy import Proxy, choose_proxy
-from pi.ai.http.redirects import redirected
-from pi.ai.http.request import HttpRequest, encode_head
-from pi.ai.http.response import MAX_BODY_BYTES, HttpResponse, ResponseStream
+from pi.ai.http.connect import Proxy, Route, choose_proxy, connect, proxy_refusal
+from pi.ai.http.connection import Connection
+from pi.ai.http.errors import BadResponse, ConnectionLost, InvalidRequest, Timeouts
+from pi.ai.http.request import Headers, HttpRequest, encode_head
+from pi.ai.http.response import MAX_BODY_BYTES, Exchange, HttpResponse, ResponseStream
 from pi.ai.http.response_parser import ResponseHead
-from pi.ai.http.timeouts import Timeouts
 from pi.ai.http.tls import TlsContext, TlsSettings
 from pi.ai.http.urls import parse_url
+from pi.base.records import replace
+
+# Connections that wait for their next exchange.
+
+
+MAX_RESTING_PER_ROUTE = 8
+
+
+class Pool:
+    """Keeps connections between exchanges; ``open`` holds every one whose socket is open."""
+
+    def __init__(self) -> None:
+        self.open: set[Connection] = set()
+        self._resting: dict[Route, list[Connection]] = {}
+
+    def take(self, route: Route) -> Connection | None:
+        """The connection to ``route`` that was used last and is ready, if there is one."""
+        resting = self._resting.get(route, [])
+        for connection in reversed(resting):
+            if connection.ready:
+                resting.remove(connection)
+                return connection
+        return None
+
+    def keep(self, route: Route, connection: Connection) -> None:
+        """Keep a connection that is at rest or will be in a moment."""
+        resting = [other for other in self._resting.get(route, ()) if not other.ended]
+        if len(resting) >= MAX_RESTING_PER_ROUTE:
+            resting.pop(0).abort()
+        self._resting[route] = [*resting, connection]
+
+    async def close(self) -> None:
+        """Close every socket, also those in use, and wait until they are closed."""
+        self._resting.clear()
+        closing = list(self.open)
+        for connection in closing:
+            connection.abort()
+        if closing:
+            await asyncio.wait([connection.closed for connection in closing])
+        await asyncio.sleep(0)  # asyncio closes the socket of a failed handshake one step later
+
+
+# Where a redirect leads. Pure.
+
+
+_STATUSES = frozenset({301, 302, 303, 307, 308})
+_SAFE_ELSEWHERE = frozenset({"accept", "accept-encoding", "accept-language", "range", "user-agent"})
+
+
+def redirected(request: HttpRequest, status: int, headers: Headers) -> HttpRequest | None:
+    """The request to make next, or None when this response is the answer.
+
+    Another origin gets no header that could be a credential, and https never falls back to http.
+    """
+    if status not in _STATUSES or request.method not in ("GET", "HEAD") or not request.redirects:
+        return None
+    if not (location := headers.get("location")):
+        return None
+    from urllib.parse import urljoin  # redirects are rare and this import costs 3 ms
+
+    here = parse_url(request.url).origin
+    try:
+        there_url = urljoin(request.url, location)
+        there = parse_url(there_url).origin
+    except (ValueError, InvalidRequest) as problem:
+        raise BadResponse(f"{here.netloc} redirects to what is not a URL.") from problem
+    if here.scheme == "https" and there.scheme == "http":
+        raise BadResponse(f"{here.netloc} redirects from https to plain http; not followed.")
+    kept = request.headers
+    if there != here:
+        kept = tuple(pair for pair in kept if pair[0].lower() in _SAFE_ELSEWHERE)
+    return replace(request, url=there_url, headers=kept, redirects=request.redirects - 1)
 
 
 class HttpClient:

@@ -20,10 +20,10 @@ from pi.ai.http.errors import (
     ConnectionLost,
     HttpError,
     TimedOut,
+    TimeoutKind,
     os_reason,
 )
 from pi.ai.http.response_parser import Malformed, ResponseParser
-from pi.ai.http.timeouts import TimeoutKind
 from pi.ai.http.tls import tls_failure
 
 KEEP_ALIVE_SECONDS = 90.0

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
 
-from pi.ai.http.errors import InvalidRequest
-from pi.ai.http.timeouts import Timeouts
+from pi.ai.http.errors import InvalidRequest, Timeouts
 from pi.ai.http.urls import Url, basic_authorization
 from pi.base.records import Record
 
@@ -77,3 +79,77 @@ def _is_our_length(pair: tuple[str, str], request: HttpRequest) -> bool:
     ):
         raise InvalidRequest(f"Header {pair[0]} is set by the HTTP client.")
     return name == "content-length"
+
+
+# Header fields of a response, found by name without regard to case.
+
+
+class Headers:
+    """Pairs of lower-case name and value, in the order they arrived."""
+
+    __slots__ = ("_pairs",)
+
+    def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
+        self._pairs = tuple((name.lower(), value) for name, value in pairs)
+
+    def get(self, name: str, default: str = "") -> str:
+        """The value of ``name``; several fields of that name are joined with a comma."""
+        return ", ".join(self.get_all(name)) or default
+
+    def get_all(self, name: str) -> tuple[str, ...]:
+        """Every value of ``name``, for fields that must not be joined (``Set-Cookie``)."""
+        wanted = name.lower()
+        return tuple(value for key, value in self._pairs if key == wanted)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and any(key == name.lower() for key, _ in self._pairs)
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._pairs)
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Headers) and self._pairs == other._pairs
+
+    def __hash__(self) -> int:
+        return hash(self._pairs)
+
+    def __repr__(self) -> str:
+        return f"Headers({list(self._pairs)!r})"
+
+
+# How pi names itself to servers: ``pi (linux 6.18.44; x64)``.
+
+
+ARCHITECTURES = {
+    "x86_64": "x64",
+    "amd64": "x64",
+    "aarch64": "arm64",
+    "arm64": "arm64",
+    "i386": "ia32",
+    "i686": "ia32",
+    "x86": "ia32",
+    "armv6l": "arm",
+    "armv7l": "arm",
+    "ppc64le": "ppc64",
+}
+"""Node's names for machines: servers know pi by them."""
+
+
+@cache
+def user_agent() -> str:
+    """The ``User-Agent`` header of every request."""
+    import platform  # not at the top: it is slow to load, and only a request needs it
+
+    # Windows keeps in its version what others call a release: 10.0.19045 beside a bare 10.
+    release = platform.version() if sys.platform == "win32" else platform.release()
+    return describe(sys.platform, release, platform.machine())
+
+
+def describe(system: str, release: str, machine: str) -> str:
+    """The header for a machine that describes itself so; what is not plain ASCII is left out."""
+    name = machine.lower()
+    text = f"pi ({system} {release}; {ARCHITECTURES.get(name, name)})"
+    return "".join(character for character in text if " " <= character <= "~")

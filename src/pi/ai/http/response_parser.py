@@ -9,7 +9,7 @@ from httptools import (
     HttpResponseParser,
 )
 
-from pi.ai.http.headers import Headers
+from pi.ai.http.request import Headers
 from pi.base.records import Record
 
 MAX_HEAD_BYTES = 128 * 1024

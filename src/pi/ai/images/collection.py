@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from pi.ai.collection import Authenticator
 from pi.ai.errors import AuthenticationFailed, ProviderError
-from pi.ai.images.picture import ImageModel, ImageRequest, ImageResult
-from pi.ai.images.shapes import SHAPES, Answer
-from pi.ai.models_collection import Authenticator
-from pi.ai.pricing import priced
-from pi.ai.providers.provider import Provider
+from pi.ai.images.formats import SHAPES, Answer, ImageModel, ImageRequest, ImageResult
+from pi.ai.models.model import ModelCost, priced
+from pi.ai.provider import Provider
 from pi.ai.request import StreamOptions
 from pi.base.clock import Clock
 from pi.base.records import replace
 
-if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
-    from pi.ai.exchange import Services
+if TYPE_CHECKING:
+    from pi.ai.wire_support.exchange import Services
 
 
 class ImagesModels:
@@ -75,7 +74,7 @@ class ImagesModels:
         self, model: ImageModel, request: ImageRequest, options: StreamOptions
     ) -> Answer:
         # Here, not above: no HTTP client before the first request.
-        from pi.ai.failures import from_error_object, from_http, from_status
+        from pi.ai.failures.classify import from_error_object, from_http, from_status
         from pi.ai.http.errors import HttpError
         from pi.ai.http.request import HttpRequest
 
@@ -115,3 +114,37 @@ class ImagesModels:
             return shape.understand(body)
         except HttpError as problem:
             raise from_http(problem) from problem
+
+
+# The bundled models that make pictures, one row each.
+
+
+IMAGE_MODELS: tuple[ImageModel, ...] = (
+    ImageModel(
+        id="gpt-image-1",
+        name="GPT Image 1",
+        api="openai-images",
+        provider="openai",
+        base_url="https://api.openai.com/v1",
+        input=("text", "image"),
+        cost=ModelCost(input=5, output=40),
+    ),
+    ImageModel(
+        id="gemini-2.5-flash-image",
+        name="Gemini 2.5 Flash Image",
+        api="google-images",
+        provider="google",
+        base_url="https://generativelanguage.googleapis.com/v1beta",
+        input=("text", "image"),
+        cost=ModelCost(input=0.3, output=30),
+    ),
+    ImageModel(
+        id="google/gemini-2.5-flash-image",
+        name="Gemini 2.5 Flash Image (OpenRouter)",
+        api="openrouter-images",
+        provider="openrouter",
+        base_url="https://openrouter.ai/api/v1",
+        input=("text", "image"),
+        cost=ModelCost(input=0.3, output=30),
+    ),
+)

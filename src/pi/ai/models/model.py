@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from pi.ai.messages import Json
-from pi.base.records import UNSET, Record, UnsetType
+from msgspec import UNSET, UnsetType
+
+from pi.ai.messages import Cost, Json, Usage
+from pi.base.records import Record, replace
 
 ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
 THINKING_LEVELS: tuple[ThinkingLevel, ...] = (
@@ -99,3 +102,94 @@ class Model(Record):
     def sees_images(self) -> bool:
         """Whether pictures may be part of a request."""
         return "image" in self.input
+
+
+# Thinking levels: which of them a model has, and what the others become.
+
+
+BUDGETS: Mapping[str, int] = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16_384}
+"""Thinking tokens per level, for wires that want a number."""
+
+ROOM_TO_ANSWER = 1024
+"""Tokens of the output that thinking may never take."""
+
+
+def supported_levels(model: Model) -> tuple[ThinkingLevel, ...]:
+    """The levels a person may choose for ``model``, in rising order."""
+    if not model.reasoning:
+        return ("off",)
+    words = {} if model.thinking_level_map is UNSET else model.thinking_level_map
+    assert isinstance(words, dict)
+    return tuple(
+        level
+        for level in THINKING_LEVELS
+        if (words.get(level) is not None if level in ("xhigh", "max") else words.get(level, level))
+    )
+
+
+def clamp_level(model: Model, level: ThinkingLevel) -> ThinkingLevel:
+    """``level`` if the model has it, else the next one above, else the next below."""
+    supported = supported_levels(model)
+    wanted = THINKING_LEVELS.index(level)
+    above = [choice for choice in supported if THINKING_LEVELS.index(choice) >= wanted]
+    return above[0] if above else supported[-1] if supported else "off"
+
+
+def level_word(model: Model, level: ThinkingLevel) -> str:
+    """The provider's own word for ``level``."""
+    if isinstance(model.thinking_level_map, dict):
+        return model.thinking_level_map.get(level) or level
+    return level
+
+
+def thinking_budget(
+    level: ThinkingLevel, max_tokens: int, budgets: Mapping[str, int] | None = None
+) -> int:
+    """Thinking tokens for ``level`` that leave room for an answer within ``max_tokens``."""
+    wanted = {**BUDGETS, **(budgets or {})}
+    budget = wanted.get(level, wanted["high"])
+    return max(min(budget, max_tokens - ROOM_TO_ANSWER), 0)
+
+
+# What a request cost.
+
+
+MILLION = 1_000_000
+HOUR_WRITE_FACTOR = 2.0
+"""A cache entry that is kept for an hour costs this much more than plain input."""
+TIER_FACTORS = {"flex": 0.5, "priority": 2.0}
+"""What OpenAI's service tiers multiply the price by; that of others is 1."""
+
+
+def rates_for(prices: ModelCost, prompt_tokens: int) -> Rates:
+    """The rates of a request: those of the highest tier whose threshold the prompt exceeds."""
+    reached = [tier for tier in (prices.tiers or ()) if prompt_tokens > tier.input_tokens_above]
+    return max(reached, key=lambda tier: tier.input_tokens_above) if reached else prices
+
+
+def priced(
+    usage: Usage, prices: ModelCost, *, factor: float = 1.0, charged: float | None = None
+) -> Usage:
+    """``usage`` with its total and its cost filled in.
+
+    ``factor`` is the service tier's; ``charged`` is a total that the server reported itself.
+    """
+    rates = rates_for(prices, usage.input + usage.cache_read + usage.cache_write)
+    for_an_hour = 0 if usage.cache_write_1h is UNSET else usage.cache_write_1h
+    assert isinstance(for_an_hour, int)
+    short = usage.cache_write - for_an_hour
+    cost = Cost(
+        input=usage.input * rates.input * factor / MILLION,
+        output=usage.output * rates.output * factor / MILLION,
+        cache_read=usage.cache_read * rates.cache_read * factor / MILLION,
+        cache_write=(short * rates.cache_write + for_an_hour * rates.input * HOUR_WRITE_FACTOR)
+        * factor
+        / MILLION,
+    )
+    total = cost.input + cost.output + cost.cache_read + cost.cache_write
+    return replace(
+        usage,
+        total_tokens=usage.total_tokens
+        or usage.input + usage.output + usage.cache_read + usage.cache_write,
+        cost=replace(cost, total=total if charged is None else charged),
+    )

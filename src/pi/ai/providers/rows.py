@@ -7,7 +7,7 @@ key must never be sent to a host that was guessed.
 
 from __future__ import annotations
 
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 
 _CLOUDFLARE = "https://gateway.ai.cloudflare.com/v1/{CLOUDFLARE_ACCOUNT_ID}/{CLOUDFLARE_GATEWAY_ID}"
 _QWEN = "https://token-plan.{}.maas.aliyuncs.com/compatible-mode/v1"

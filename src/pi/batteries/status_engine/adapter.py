@@ -2,12 +2,240 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from pi.batteries.status_engine.config import StatusEngineConfig, declare, read_config
-from pi.batteries.status_engine.display import Display, Publication
-from pi.batteries.status_engine.git.watch import GitWatch
-from pi.batteries.status_engine.line_source import THROTTLE
-from pi.batteries.status_engine.session_facts import SessionFacts
-from pi.extension import AgentStartEvent, ExtensionAPI, ExtensionContext, SessionStartEvent
+from pi.batteries.status_engine.engine import StatusEngine, StatusOutput
+from pi.batteries.status_engine.git import GitWatch
+from pi.batteries.status_engine.items import (
+    ContextWindow,
+    GitState,
+    StatusEngineState,
+    Typesetting,
+    styled_line,
+)
+from pi.batteries.status_engine.sources import (
+    THROTTLE,
+    Ask,
+    LineSource,
+    asking_command,
+    asking_file,
+)
+from pi.extension import (
+    AgentStartEvent,
+    ContextUsage,
+    ExtensionAPI,
+    ExtensionContext,
+    ModelSelectEvent,
+    SessionCompactEvent,
+    SessionStartEvent,
+    SessionTreeEvent,
+    TurnEndEvent,
+    one_line,
+)
+
+# The state of the engine, asked of the session.
+
+
+_COUNTING = (TurnEndEvent, SessionCompactEvent, SessionTreeEvent, ModelSelectEvent)
+"""After these a session has cost more, and its window is fuller, emptier, or another one."""
+
+
+class SessionFacts:
+    """Tells all that the status is made of.
+
+    What would have to be counted anew for every frame is kept, and looked at when it changes.
+    """
+
+    def __init__(self, ctx: ExtensionContext) -> None:
+        self._ctx = ctx
+        self._count()
+
+    def hear(self, event: object) -> None:
+        """Take note of something that has happened."""
+        if isinstance(event, _COUNTING):
+            self._count()
+
+    def state(self, git: GitState) -> StatusEngineState:
+        """What is so now."""
+        ctx, model = self._ctx, self._ctx.model
+        facts = ctx.ui.facts
+        return StatusEngineState(
+            session_id=ctx.session_manager.get_session_id(),
+            transcript_path=ctx.session_manager.get_session_file() or "",
+            cwd=str(ctx.cwd),
+            model=model.id if model else "",
+            model_name=model.name if model else "",
+            effort=ctx.thinking_level if model and model.reasoning else "",
+            sandbox=facts.get("sandbox", ""),
+            approval=facts.get("approval", ""),
+            git=git,
+            since_session_ms=ctx.since_session_ms(),
+            cost_usd=self._cost,
+            context=self._context,
+        )
+
+    def _count(self) -> None:
+        stats = self._ctx.get_session_stats()
+        self._cost = stats.cost
+        self._context = _window(stats.context_usage)
+
+
+def _window(usage: object) -> ContextWindow | None:
+    if not isinstance(usage, ContextUsage):  # there is no model
+        return None
+    return ContextWindow(size=usage.context_window, used_percent=usage.percent)
+
+
+# One engine, what it asks for line 3, and where its lines go: to the screen, or to clients.
+
+
+NAME = "status_engine"
+"""Of the rows, of the published event, and of the engine among the services of extensions."""
+FILE_REFRESH = 1.0
+"""Seconds between two looks at the file of line 3 while nothing happens."""
+ANY_WIDTH = 1_000_000
+"""Columns for lines that a client may cut as it likes."""
+
+
+class LiveEngine:
+    """The engine of one configuration, with the state of its session and sources of line 3.
+
+    ``on_line`` is called when line 3 has changed.
+    """
+
+    def __init__(
+        self,
+        pi: ExtensionAPI,
+        ctx: ExtensionContext,
+        config: StatusEngineConfig,
+        state: Callable[[], StatusEngineState],
+        *,
+        text: Typesetting,
+        on_line: Callable[[], None],
+    ) -> None:
+        self._pi = pi
+        self._ctx = ctx
+        self._state = state
+        self._on_line = on_line
+        self._engine = StatusEngine(config, self._sources(config), text=text, version=pi.version)
+        self._service = pi.provide(NAME, self._engine)
+
+    def stir(self) -> None:
+        """Have line 3 asked for again."""
+        self._engine.stir()
+
+    def output(self, width: int) -> StatusOutput:
+        """The lines for ``width`` columns; line 3 is asked for if it is time."""
+        self._engine.set_state(self._state())
+        return self._engine.tick(self._pi.scope.clock.monotonic(), width)
+
+    def remove(self) -> None:
+        """Offer the engine no longer."""
+        self._service.remove()
+
+    def _sources(self, config: StatusEngineConfig) -> Sequence[LineSource]:
+        """A command comes before a file."""
+        sources = []
+        if config.wants_command:
+            ask = asking_command(
+                config.command, self._pi.exec, timeout_ms=config.command_timeout_ms
+            )
+            sources.append(self._source(ask, refresh=config.refresh_ms / 1000))
+        if config.wants_file:
+            sources.append(
+                self._source(asking_file(config.file, self._ctx.files), refresh=FILE_REFRESH)
+            )
+        return sources
+
+    def _source(self, ask: Ask, *, refresh: float) -> LineSource:
+        return LineSource(
+            ask,
+            start=lambda work: self._pi.scope.spawn(work, name="line 3"),
+            on_line=self._on_line,
+            on_problem=lambda problem: self._ctx.ui.notify(problem, "warning"),
+            refresh=refresh,
+        )
+
+
+class Display:
+    """Shows the lines of one configuration below the footer, until ``remove``."""
+
+    def __init__(
+        self,
+        pi: ExtensionAPI,
+        ctx: ExtensionContext,
+        config: StatusEngineConfig,
+        state: Callable[[], StatusEngineState],
+    ) -> None:
+        # Here, not above: only where there is a screen is it loaded.
+        from pi.batteries.status_engine.views import TYPESETTING, StatusRows
+
+        self._engine = LiveEngine(pi, ctx, config, state, text=TYPESETTING, on_line=self.refresh)
+        self._rows = StatusRows(self._engine.output, lambda: ctx.ui.theme)
+        self._shown = ctx.ui.add_footer_line(NAME, self._rows)
+
+    def stir(self) -> None:
+        """Have line 3 asked for again."""
+        self._engine.stir()
+
+    def refresh(self) -> None:
+        """Paint the rows if they are others by now, and ask for line 3 if it is time."""
+        if self._rows.is_stale():
+            self._shown.invalidate()
+
+    def remove(self) -> None:
+        """Show them no longer."""
+        self._engine.remove()
+        self._shown.remove()
+
+
+class Publication:
+    """Publishes the lines of one configuration as events, whenever they have changed.
+
+    For JSON and RPC mode, where clients draw: ``{"line2": "…", "line3": "…" or null}``.
+    """
+
+    def __init__(
+        self,
+        pi: ExtensionAPI,
+        ctx: ExtensionContext,
+        config: StatusEngineConfig,
+        state: Callable[[], StatusEngineState],
+    ) -> None:
+        self._pi = pi
+        text = Typesetting(plain=one_line, styled=styled_line)
+        self._engine = LiveEngine(pi, ctx, config, state, text=text, on_line=self.refresh)
+        self._published = StatusOutput()
+
+    def stir(self) -> None:
+        """Have line 3 asked for again."""
+        self._engine.stir()
+
+    def repeat(self) -> None:
+        """Publish the lines again with the next refresh, although they are the same.
+
+        Clients listen only when the session has started, and would miss what came before.
+        """
+        self._published = StatusOutput()
+
+    def refresh(self) -> None:
+        """Publish the lines if they have changed, and ask for line 3 if it is time."""
+        self._publish(self._engine.output(ANY_WIDTH))
+
+    def remove(self) -> None:
+        """Say that there are no lines any more."""
+        self._engine.remove()
+        self._publish(StatusOutput())
+
+    def _publish(self, output: StatusOutput) -> None:
+        if output == self._published:
+            return
+        self._published = output
+        data = {"line2": output.line2, "line3": output.line3}
+        # Beside the handlers: a client that does not read must not hold up the run.
+        self._pi.scope.spawn(self._pi.publish(NAME, data), name="publishing the status")
+
 
 HAPPENINGS = (
     "agent_start",

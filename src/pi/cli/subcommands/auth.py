@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from pi.base.errors import PiError
 from pi.base.fuzzy import nearest
 from pi.cli.arguments import Arguments, BadArguments
-from pi.cli.commands import find_command
 from pi.cli.credentials import Check, Credentials, NoTarget
-from pi.cli.standard_streams import complain, print_json
+from pi.cli.options import find_command
+from pi.cli.process import complain, print_json
 
 EXIT_CODES = {"ready": 0, "not_ready": 1, "invalid": 2}
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}

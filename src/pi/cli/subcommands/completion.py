@@ -6,8 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from pi.cli.arguments import Arguments, BadArguments
-from pi.cli.commands import COMMANDS, Command
-from pi.cli.flags import FLAGS, Flag
+from pi.cli.options import COMMANDS, FLAGS, Command, Flag
 
 HINT = 'For example, in ~/.bashrc: eval "$(pi completion bash)"'
 

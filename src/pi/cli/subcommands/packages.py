@@ -10,28 +10,112 @@ import pi
 from pi import __version__
 from pi.base.errors import PiError
 from pi.cli.arguments import Arguments, BadArguments
-from pi.cli.package_desk import PackageDesk, warn
-from pi.cli.signals import run_until_signal
-from pi.cli.standard_streams import complain
-from pi.cli.wishes import approval
-from pi.coding.packages.discovery import Configured, Package, open_package
-from pi.coding.packages.entries import Kind
-from pi.coding.packages.errors import InstallDeclined, NoMatchingPackage, PackageProblem
-from pi.coding.packages.filters import matches
-from pi.coding.packages.outcome import Approve, Arrival
-from pi.coding.packages.overview import (
+from pi.cli.process import complain, run_until_signal
+from pi.cli.session_setup import approval
+from pi.coding.bus import Bus
+from pi.coding.packages.discovery import (
+    Configured,
+    Layer,
+    Package,
+    configured_packages,
+    find_packages,
+    layers_of,
+    open_package,
+)
+from pi.coding.packages.entries import Entry, Kind, matches
+from pi.coding.packages.listing import (
     arrival_lines,
     config_lines,
     list_lines,
     resource_note,
     source_name,
+    update_command,
     update_line,
 )
-from pi.coding.packages.self_update import update_command
-from pi.coding.packages.source import without_password
-from pi.coding.resources.source import Scope
-from pi.coding.runtime.asking import discover_models
-from pi.coding.runtime.host import Host
+from pi.coding.packages.source import (
+    InstallDeclined,
+    LocalSource,
+    NoMatchingPackage,
+    PackageProblem,
+    parse_source,
+    without_password,
+)
+from pi.coding.packages.staging import Approve, Arrival
+from pi.coding.packages.store import PackageStore
+from pi.coding.resources.sources import Scope
+from pi.coding.runtime.machine import Host
+from pi.coding.runtime.models import discover_models
+from pi.coding.runtime.packages_here import stores_here
+from pi.coding.settings.files import SettingsFile
+from pi.coding.settings.settings import Settings
+from pi.coding.trust import Trust, TrustStore, decide_trust
+
+# What commands for packages work on: settings, trust, and what is installed.
+
+
+class PackageDesk:
+    """The settings of a person and, if it is trusted, of a project, with their packages."""
+
+    def __init__(self, host: Host, cwd: Path, settings: Settings) -> None:
+        self.host, self.cwd = host, cwd
+        self.may_change_project = False
+        """Whether the project is trusted, or has nothing yet that would need trust."""
+        self._settings = settings
+
+    @classmethod
+    async def open(cls, host: Host, cwd: Path, *, approve: bool | None) -> PackageDesk:
+        """Decide about trust, then read what trust allows."""
+        settings = Settings.of(host.agent_dir, cwd, clock=host.clock)
+        desk = cls(host, cwd, settings)
+        trust = await desk.decide(approve=approve)
+        desk.may_change_project = trust.trusted or trust.source == "nothing to trust"
+        if trust.trusted:
+            settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=host.clock))
+        for warning in settings.warnings:
+            warn(warning)
+        return desk
+
+    async def decide(self, *, approve: bool | None) -> Trust:
+        """Whether the project, with what is in it now, is trusted."""
+        return await decide_trust(
+            self.cwd,
+            TrustStore(self.host.agent_dir / "trust.json", clock=self.host.clock),
+            home=self.host.home,
+            bus=Bus(),
+            flag=approve,
+            default=self._settings.values.default_project_trust,
+        )
+
+    def store(self, scope: Scope) -> PackageStore:
+        """Where packages of a scope are installed."""
+        stores = stores_here(self.cwd, self.host, self._settings, offline=self.host.offline)
+        return stores.store(scope)
+
+    def configured(self) -> list[Configured]:
+        """Every package that counts."""
+        layers = layers_of(self._settings, self.host.agent_dir, self.cwd)
+        return configured_packages(layers, warn)
+
+    def find(self, text: str) -> Configured:
+        """The package that is meant by a source; ``NoMatchingPackage`` if there is none."""
+        identity = parse_source(text, self.cwd).identity
+        for each in self.configured():
+            if each.entry.source == text or each.source.identity == identity:
+                return each
+        raise NoMatchingPackage(without_password(text))
+
+    def offers_anything(self, text: str, scope: Scope) -> bool:
+        """Whether pi finds something in the package of a source that is installed."""
+        source = parse_source(text, self.cwd)
+        entry = Entry(source=str(source.path) if isinstance(source, LocalSource) else text)
+        found = find_packages([Layer(shelf=self.store(scope).shelf, entries=(entry,))])
+        return any(package.offered for package in found.packages)
+
+
+def warn(text: str) -> None:
+    """Tell what could not be used."""
+    complain(f"Warning: {text}")
+
 
 ITSELF = ("self", "pi")
 
@@ -212,8 +296,8 @@ async def _configure(desk: PackageDesk, arguments: Arguments) -> None:
 async def _choose_on_screen(
     desk: PackageDesk, arguments: Arguments, packages: list[Package]
 ) -> None:
-    from pi.modes.interactive.resource_choice import Resource, choose_resources
-    from pi.tui.process_terminal import own_terminal
+    from pi.modes.interactive.resource_config import Resource, choose_resources
+    from pi.tui.terminals.posix import own_terminal
 
     offered = [(package, kind, path) for package in packages for kind, path in package.resources]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,18 +14,53 @@ from pi.base.files import expand_home
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.cli.arguments import Arguments, BadArguments
-from pi.cli.configured import session_dir_here
-from pi.cli.exporting import write_export
-from pi.cli.standard_streams import complain, print_json
-from pi.coding.runtime.host import Host
-from pi.coding.session.catalog import ListedSession, SessionCatalog, is_same_directory
+from pi.cli.command_context import session_dir_here, trusted_here, with_project
+from pi.cli.process import complain, print_json
+from pi.coding.blobs.store import BlobStore
+from pi.coding.export.files import export_file
+from pi.coding.runtime.machine import Host
+from pi.coding.runtime.secrets import KnownSecrets
+from pi.coding.session.catalog import ListedSession, SessionCatalog, is_same_directory, read_header
 from pi.coding.session.errors import NoMatchingSession
-from pi.coding.session.moving import move_session
-from pi.coding.session.naming import clean_name, session_directory
-from pi.coding.session.renaming import rename_session
-from pi.coding.session.search import search_sessions, search_texts
-from pi.coding.session.stamps import Stamps
+from pi.coding.session.file_operations import move_session, rename_session
+from pi.coding.session.lookup import search_sessions, search_texts
+from pi.coding.session.naming import Stamps, clean_name, session_directory
 from pi.coding.session.trash import Trash
+
+# ``--export in [out]``: a session file as a page to read.
+
+
+def export(paths: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Export the first path to the second, or to a page in this folder; the exit code."""
+    source, *rest = (expand_home(path) for path in paths)
+    write_export(source, rest[0] if rest else None, Host.of(environ))
+    return 0
+
+
+def write_export(source: Path, target: Path | None, host: Host) -> None:
+    """Export a session file without the person's keys, and say where it is."""
+    secrets = _secrets(host, {Path.cwd(), *_folder_of(source)})
+    blobs = BlobStore(host.agent_dir / "blobs")
+    made = export_file(source, target, cwd=Path.cwd(), secrets=secrets, blobs=blobs)
+    sys.stdout.write(f"Exported to: {made}\n")
+
+
+def _secrets(host: Host, folders: Collection[Path]) -> tuple[str, ...]:
+    """The secrets that are known here, with those of ``.env`` files of trusted projects."""
+    trusted = [folder for folder in folders if trusted_here(host, folder)]
+    hosts = [host, *(with_project(host, folder) for folder in trusted)]
+    return tuple(value for each in hosts for value in KnownSecrets.of(each).values())
+
+
+def _folder_of(source: Path) -> list[Path]:
+    """The project that a session was made in; none if the file does not tell."""
+    try:
+        header = read_header(source)
+    except OSError:  # the export itself says what is wrong with the file
+        return []
+    folder = header.get("cwd") if header else None
+    return [Path(folder)] if isinstance(folder, str) and Path(folder).is_absolute() else []
+
 
 NEEDED = {"rename": "an id and a name", "move": "an id and a folder"}
 """What actions need beside their own name; the others need an id."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+from msgspec import UNSET
+
+from pi.agent.abort import Abort, Aborted
 from pi.agent.compaction.errors import CompactionFailed
-from pi.agent.waiting import Abort, Aborted
-from pi.base.records import UNSET, replace
+from pi.base.records import replace
 from pi.coding.compaction.events import (
     CompactFailed,
     CompactionEnd,
@@ -14,7 +16,7 @@ from pi.coding.compaction.events import (
     CompactionStart,
     Reason,
 )
-from pi.coding.compaction.surroundings import Surroundings, Wish
+from pi.coding.compaction.request import Surroundings, Wish
 
 FAILED: dict[Reason, str] = {
     "manual": "Compaction failed",
@@ -46,7 +48,7 @@ class Compactor:
         """Make the conversation shorter, or raise ``CompactionFailed``; either is told."""
         if self._abort is not None:
             raise CompactionFailed("aborted", "Another compaction is under way.")
-        from pi.coding.compaction.carrying_out import OneCompaction  # most sessions never compact
+        from pi.coding.compaction.execution import OneCompaction  # most sessions never compact
 
         self._abort = abort = Abort(self._around.clock)
         end = CompactionEnd(reason=wish.reason)

@@ -9,13 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
-from pi.ai.messages import Image, Json, Text, Usage
-from pi.base.records import UNSET, Record, UnsetType, field, replace
-from pi.coding.bus import Event, Question
-from pi.coding.session.entries import Compaction, Entry
+import msgspec
+from msgspec import UNSET, UnsetType, field
 
-if TYPE_CHECKING:  # every start loads these events, hardly any compacts
-    from pi.agent.compaction.preparation import Preparation
+from pi.agent.compaction.budget import CompactionSettings, Item
+from pi.ai.messages import Image, Json, Text, Usage, UserMessage
+from pi.ai.models.model import Model
+from pi.base.records import Record, replace
+from pi.coding.bus import Event, Question
+from pi.coding.compaction.measuring import branch_items
+from pi.coding.compaction.options import BranchSummaryOptions
+from pi.coding.session.entries import BranchSummary, Compaction, Entry
+from pi.coding.session.log import SessionLog
+
+if TYPE_CHECKING:
+    from pi.agent.compaction.prepare import Preparation
+    from pi.agent.compaction.summarise import Ask
+
 
 Reason: TypeAlias = Literal["manual", "threshold", "overflow", "incomplete", "idle"]
 
@@ -123,3 +133,125 @@ class CompactFailed(Event):
     aborted: bool
     will_retry: bool
     from_extension: bool = False
+
+
+# Notes on a branch that the person leaves, taken before the leaf moves.
+
+
+class Notes(Record):
+    """A summary that somebody brings."""
+
+    summary: str
+    details: Any | UnsetType = UNSET
+    usage: Usage | UnsetType = UNSET
+
+
+class TreeMove(Record):
+    """A move of the leaf that is about to happen."""
+
+    target_id: str
+    old_leaf_id: str | None
+    common_ancestor_id: str | None
+    entries: tuple[Entry, ...]
+    """What is left behind."""
+    user_wants_summary: bool = False
+    custom_instructions: str = ""
+    replace_instructions: bool = False
+    label: str = ""
+
+    @property
+    def entries_to_summarize(self) -> tuple[Entry, ...]:
+        """``entries``, as extensions of the original know them."""
+        return self.entries
+
+
+class TreeDecision(Record):
+    """A handler's answer to ``BeforeTree``; what it leaves out stays as it was."""
+
+    cancel: bool = False
+    summary: Notes | None = None
+    custom_instructions: str | None = None
+    replace_instructions: bool | None = None
+    label: str | None = None
+
+
+class BeforeTree(Question):
+    """The leaf is about to move: it may stay, and the notes may come from somebody else."""
+
+    move: TreeMove
+    cancelled: bool = False
+    summary: Notes | None = None
+
+    def answered(self, answer: TreeDecision) -> Self:
+        """Later answers add to and beat earlier ones; a cancellation is final."""
+        move = self.move
+        if answer.custom_instructions is not None:
+            move = replace(move, custom_instructions=answer.custom_instructions)
+        if answer.replace_instructions is not None:
+            move = replace(move, replace_instructions=answer.replace_instructions)
+        if answer.label is not None:
+            move = replace(move, label=answer.label)
+        summary = answer.summary or self.summary
+        return replace(self, move=move, cancelled=answer.cancel, summary=summary)
+
+    @property
+    def settled(self) -> bool:
+        """Whether somebody has cancelled."""
+        return self.cancelled
+
+
+class TreeMoved(Event):
+    """The leaf has moved."""
+
+    new_leaf_id: str | None
+    old_leaf_id: str | None
+    summary_entry: BranchSummary | None = None
+    from_extension: bool = False
+
+
+def tree_move(log: SessionLog, target: str) -> TreeMove:
+    """What going to ``target`` would leave behind."""
+    old, new = log.tree.path(log.leaf), log.tree.path(log.tree.place(target))
+    shared = set(new)
+    left = [place for place in old if place not in shared]
+    common = [place for place in old if place in shared]
+    return TreeMove(
+        target_id=target,
+        old_leaf_id=log.leaf_id,
+        common_ancestor_id=log.tree.outlines[common[-1]].id if common else None,
+        entries=tuple(log.at(place) for place in left),
+    )
+
+
+async def notes_on(
+    move: TreeMove,
+    log: SessionLog,
+    ask: Ask,
+    options: BranchSummaryOptions,
+    *,
+    model: Model,
+) -> Notes:
+    """Notes by a model on what ``move`` leaves behind, or ``CompactionFailed``."""
+    # Not at the top: every start loads the events above, and hardly any asks for notes.
+    from pi.agent.compaction.compact import summarise_branch
+    from pi.agent.compaction.summarise import Guidance
+
+    left = {entry.id: entry for entry in move.entries}
+    items = [_with_summary(item, left[item.id]) for item in branch_items(log) if item.id in left]
+    custom = move.custom_instructions
+    guidance = Guidance(
+        custom_instructions="" if move.replace_instructions else custom,
+        prompt=custom if move.replace_instructions else "",
+    )
+    settings = CompactionSettings(reserve_tokens=options.reserve_tokens)
+    made = await summarise_branch(items, ask, settings, model=model, guidance=guidance)
+    return Notes(summary=made.summary, details=msgspec.to_builtins(made.details), usage=made.usage)
+
+
+def _with_summary(item: Item, entry: Entry) -> Item:
+    """``item``; that of a compaction tells its summary, which a branch that is left has no more."""
+    if not isinstance(entry, Compaction):
+        return item
+    details = entry.details if isinstance(entry.details, dict) and not entry.from_hook else None
+    summary = UserMessage(content=entry.summary)
+    return replace(item, role="compactionSummary", message=summary, details=details)

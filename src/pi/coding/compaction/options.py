@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
 
 import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
 
-from pi.agent.compaction.settings import CompactionSettings, Tokens
+from pi.agent.compaction.budget import CompactionSettings, Tokens
 from pi.ai.models.model import Model
 from pi.base.errors import PiError
-from pi.base.records import UNSET, Meta, Record, UnsetType, field, replace
+from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
 
 DEFAULT_STRATEGY = "context-full"

@@ -7,19 +7,32 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from pi.ai.transcript import Instructions
+from pi.base.errors import PiError
 from pi.base.files import replace_file
 from pi.base.json_lines import encode_line
 from pi.coding.blobs.store import BlobStore
-from pi.coding.export.errors import ExportFailed
 from pi.coding.export.html.page import render_page
-from pi.coding.export.markdown import render_markdown
 from pi.coding.export.redaction import Redact, Redactor
-from pi.coding.export.text import render_text
+from pi.coding.export.text import render_markdown, render_text
 from pi.coding.export.transcript import Transcript, read_transcript
 from pi.coding.session.entries import MessageEntry
 from pi.coding.session.log import SessionLog
+from pi.coding.session.naming import Stamps
 from pi.coding.session.opening import read_session
-from pi.coding.session.stamps import Stamps
+
+# Why a session did not leave the house.
+#
+# ExportFailed there is nothing to export, or nowhere to put it └── ShareFailed the page was made,
+# but nobody would take it
+
+
+class ExportFailed(PiError):
+    """A session could not be exported."""
+
+
+class ShareFailed(ExportFailed):
+    """A session could not be shared."""
+
 
 IN_MEMORY = "Cannot export in-memory session to HTML"
 NOTHING_YET = "Nothing to export yet - start a conversation first"

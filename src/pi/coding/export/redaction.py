@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from pi.ai.auth.values import SHORTEST_SECRET
+from pi.ai.auth.config_values import SHORTEST_SECRET
 from pi.ai.transcript import Instructions
 from pi.base.records import replace
 from pi.coding.session.entries import Entry, SessionHeader, UnknownEntry

@@ -17,8 +17,7 @@ from pi.base.files import replace_file
 from pi.base.processes import Finished, SpawnFailed, run, with_absolute_path
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
-from pi.coding.export.errors import ShareFailed
-from pi.coding.export.files import default_name, file_of, rendered
+from pi.coding.export.files import ShareFailed, default_name, file_of, rendered
 from pi.coding.export.redaction import Redact, Redactor
 from pi.coding.session.log import SessionLog
 

@@ -1,14 +1,265 @@
-"""A branch as plain text: what ``/dump`` puts on the clipboard."""
+"""A branch as sections of text, for every form that is read from top to bottom."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from typing import Literal, TypeAlias
 
-from pi.ai.messages import Tool
+import pyromark
+
+from pi.agent.compaction.text import readable_summary
+from pi.ai.messages import (
+    AssistantMessage,
+    SystemMessage,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+)
+from pi.base.records import Record
 from pi.base.terminal_text import sanitise
-from pi.coding.export.sections import Part, Section, sections
-from pi.coding.export.transcript import Transcript
+from pi.coding.export.outline import changes, subject, text_argument
+from pi.coding.export.transcript import Node, Transcript, dollars, model_name, said, unpadded
+from pi.coding.session.entries import (
+    BashExecution,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    CustomMessage,
+)
+
+View: TypeAlias = Literal["screen", "model"]
+"""Whose: the person's, or the model's, who is shown other messages of extensions and commands."""
+
+
+class Part(Record):
+    """A piece of a section."""
+
+    kind: Literal["words", "thinking", "call", "result", "error"]
+    text: str
+    title: str = ""
+    language: str = ""
+
+
+class Section(Record):
+    """What one message says, with the results of its tool calls."""
+
+    heading: str
+    parts: tuple[Part, ...]
+
+
+def sections(transcript: Transcript, view: View) -> Iterator[Section]:
+    """The branch at which the session stands; results come directly after their calls."""
+    branch = transcript.branch()
+    writer = _Writer(transcript, frozenset(branch))
+    for number in branch:
+        node = transcript.nodes[number]
+        if node.call is None and _is_shown(node, view):
+            section = writer.section(number)
+            if section.parts:
+                yield section
+
+
+def _is_shown(node: Node, view: View) -> bool:
+    match node.message:
+        case None | SystemMessage():
+            return False
+        case CustomMessage(display=display):
+            return display or view == "model"
+        case BashExecution(exclude_from_context=True):
+            return view == "screen"
+        case _:
+            return True
+
+
+class _Writer:
+    """Writes nodes of a transcript; results that are not on ``branch`` are left out."""
+
+    def __init__(self, transcript: Transcript, branch: frozenset[int]) -> None:
+        self._nodes = transcript.nodes
+        self._results = transcript.results
+        self._branch = branch
+
+    def section(self, number: int) -> Section:
+        """What a node says."""
+        match self._nodes[number].message:
+            case UserMessage(content=content):
+                section = _section("User", said(content))
+            case AssistantMessage() as answer:
+                heading = f"Assistant ({model_name(answer.provider, answer.model)})"
+                section = Section(heading=heading, parts=tuple(self._answer(number, answer)))
+            case ToolResultMessage() as result:
+                section = Section(heading=f"Tool {result.tool_name}", parts=(_result(result),))
+            case BashExecution() as ran:
+                section = Section(heading="User ran a command", parts=_command(ran))
+            case CustomMessage(custom_type=kind, content=content):
+                section = _section(f"Message of {kind}", said(content))
+            case CompactionSummaryMessage(summary=summary, tokens_before=tokens):
+                section = _section(f"Compaction of {tokens:,} tokens", readable_summary(summary))
+            case BranchSummaryMessage(summary=summary):
+                section = _section("Summary of a branch that was left", readable_summary(summary))
+            case SystemMessage() | None:
+                section = Section(heading="", parts=())
+        return section
+
+    def _answer(self, number: int, answer: AssistantMessage) -> Iterator[Part]:
+        for position, block in enumerate(answer.content):
+            match block:
+                case Text(text=text) if unpadded(text):
+                    yield Part(kind="words", text=unpadded(text))
+                case Thinking(thinking=thought) if unpadded(thought):
+                    yield Part(kind="thinking", text=unpadded(thought))
+                case ToolCall():
+                    yield _call(block)
+                    for result in self._results.get((number, position), ()):
+                        message = self._nodes[result].message
+                        if result in self._branch and isinstance(message, ToolResultMessage):
+                            yield _result(message)
+        if answer.error_message:
+            yield Part(kind="error", text=unpadded(answer.error_message))
+
+
+def _section(heading: str, text: str) -> Section:
+    words = unpadded(text)
+    return Section(heading=heading, parts=(Part(kind="words", text=words),) if words else ())
+
+
+def _call(call: ToolCall) -> Part:
+    title = f"{call.name} {subject(call)}".rstrip()
+    if call.name in ("bash", "powershell") and (command := text_argument(call, "command")):
+        return Part(kind="call", title=title, text=unpadded(command), language=call.name)
+    arguments = json.dumps(call.arguments, indent=2, ensure_ascii=False)
+    return Part(kind="call", title=title, text=arguments, language="json")
+
+
+def _result(message: ToolResultMessage) -> Part:
+    words = unpadded(said(message.content)) or "(no output)"
+    if message.is_error:
+        return Part(kind="error", text=words)
+    if made := changes(message):
+        return Part(kind="result", text=made, language="diff")
+    return Part(kind="result", text=words)
+
+
+def _command(ran: BashExecution) -> tuple[Part, ...]:
+    output = unpadded(ran.output) or "(no output)"
+    if ran.cancelled:
+        output += "\n\n(command cancelled)"
+    elif ran.exit_code:
+        output += f"\n\nCommand exited with code {ran.exit_code}"
+    return (
+        Part(kind="call", title="bash", text=unpadded(ran.command), language="bash"),
+        Part(kind="result", text=output),
+    )
+
+
+# A branch as Markdown.
+
+
+_BEYOND = "\n\n."
+"""A paragraph after a text: code that reaches it was not closed."""
+_FENCE = re.compile(rb"`+|~+")
+_FENCES = re.compile(r"`{3,}")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&])")
+
+
+def render_markdown(transcript: Transcript) -> str:
+    """The conversation as the screen shows it, as Markdown in which no HTML is active."""
+    paragraphs = [
+        *_markdown_heading(transcript),
+        *map(_markdown_section, sections(transcript, "screen")),
+    ]
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def _markdown_heading(transcript: Transcript) -> Iterator[str]:
+    header, spent = transcript.header, transcript.totals.all
+    yield f"# {_escaped(transcript.title)}"
+    facts = {
+        "Session": header.id,
+        "Started": header.timestamp,
+        "Directory": header.cwd,
+        "Model": transcript.model,
+        "Cost": f"{dollars(spent)}, {spent.usage.total_tokens:,} tokens",
+    }
+    yield "\n".join(f"- {name}: {_escaped(value)}" for name, value in facts.items() if value)
+    if transcript.instructions.prompt:
+        yield f"## System prompt\n\n{_fenced(transcript.instructions.prompt)}"
+    if tools := transcript.instructions.tools:
+        rows = (f"- {_escaped(tool.name)}: {_escaped(tool.description)}" for tool in tools)
+        yield "\n".join(("## Tools\n", *rows))
+
+
+def _markdown_section(section: Section) -> str:
+    return "\n\n".join((f"## {_escaped(section.heading)}", *map(_markdown_part, section.parts)))
+
+
+def _markdown_part(part: Part) -> str:
+    match part.kind:
+        case "words":
+            return _harmless(part.text)
+        case "thinking":
+            return "> *Thinking*\n>\n> " + _harmless(part.text).replace("\n", "\n> ")
+        case "call":
+            return f"**{_escaped(part.title)}**\n\n{_fenced(part.text, part.language)}"
+        case "result":
+            return _fenced(part.text, part.language)
+        case "error":
+            return f"**Error**\n\n{_fenced(part.text)}"
+
+
+def _fenced(text: str, language: str = "") -> str:
+    """A block of code, with a fence that is longer than any in the text."""
+    text = sanitise(text)
+    longest = max((len(run) for run in _FENCES.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _escaped(text: str) -> str:
+    """Text on one line in which nothing is Markdown."""
+    return _SPECIAL.sub(r"\\\1", " ".join(sanitise(text).split()))
+
+
+def _harmless(text: str) -> str:
+    """Somebody's Markdown in which what looks like HTML is text, and which ends where it ends."""
+    return _closed(_without_html(sanitise(text)))
+
+
+def _without_html(markdown: str) -> str:
+    # What has become text may have hidden more: each turn leaves fewer signs to look at.
+    while places := _html_in(markdown):
+        source = bytearray(markdown.encode())
+        for place in reversed(places):
+            source[place] = source[place].replace(b"<", b"&lt;")
+        markdown = source.decode()
+    return markdown
+
+
+def _html_in(markdown: str) -> list[slice]:
+    return [
+        slice(place["start"], place["end"])
+        for event, place in pyromark.events_with_range(markdown)
+        if "Html" in event or "InlineHtml" in event
+    ]
+
+
+def _closed(markdown: str) -> str:
+    """Markdown with an end to its last block of code, in which an answer may have been cut off."""
+    followed = (markdown + _BEYOND).encode()
+    for event, place in pyromark.events_with_range(markdown + _BEYOND):
+        match event:
+            case {"Start": {"CodeBlock": {"Fenced": _}}} if place["end"] == len(followed):
+                fence = _FENCE.match(followed, place["start"])
+                return f"{markdown}\n{fence[0].decode()}" if fence else markdown
+    return markdown
+
+
+# A branch as plain text: what ``/dump`` puts on the clipboard.
+
 
 NOTHING_TO_DUMP = "No messages to dump yet."
 """What a person is told when the text is empty."""
@@ -18,13 +269,13 @@ _NAMES = {"thinking": "Thinking", "result": "Result", "error": "Error"}
 
 def render_text(transcript: Transcript) -> str:
     """What the model was told and what was said, as text; empty if nothing was said."""
-    spoken = [_section(section) for section in sections(transcript, "model")]
+    spoken = [_plain_section(section) for section in sections(transcript, "model")]
     if not spoken:
         return ""
-    return sanitise("\n\n".join((*_beginning(transcript), *spoken))) + "\n"
+    return sanitise("\n\n".join((*_plain_heading(transcript), *spoken))) + "\n"
 
 
-def _beginning(transcript: Transcript) -> Iterator[str]:
+def _plain_heading(transcript: Transcript) -> Iterator[str]:
     told = transcript.instructions
     if told.prompt:
         yield _headed("System prompt", told.prompt)
@@ -38,11 +289,11 @@ def _tool(tool: Tool) -> str:
     return f"{tool.name}: {tool.description}\n{schema}"
 
 
-def _section(section: Section) -> str:
-    return _headed(section.heading, "\n\n".join(map(_part, section.parts)))
+def _plain_section(section: Section) -> str:
+    return _headed(section.heading, "\n\n".join(map(_plain_part, section.parts)))
 
 
-def _part(part: Part) -> str:
+def _plain_part(part: Part) -> str:
     match part.kind:
         case "words":
             return part.text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pi.ai.messages import (
     AssistantMessage,
@@ -12,15 +12,19 @@ from pi.ai.messages import (
     Text,
     ToolCall,
     ToolResultMessage,
+    Usage,
     UserMessage,
+    added,
 )
 from pi.ai.transcript import Instructions, final_tools, render
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
-from pi.coding.export.totals import Totals, add_up, model_name
 from pi.coding.session.entries import (
     BranchSummary,
+    BranchSummaryMessage,
     Compaction,
+    CompactionSummaryMessage,
+    CustomMessage,
     CustomMessageEntry,
     Entry,
     Label,
@@ -28,14 +32,76 @@ from pi.coding.session.entries import (
     ModelChange,
     SessionHeader,
     SessionInfo,
-    ThinkingLevelChange,
-)
-from pi.coding.session.messages import (
-    BranchSummaryMessage,
-    CompactionSummaryMessage,
-    CustomMessage,
     SessionMessage,
+    ThinkingLevelChange,
+    UsageEntry,
 )
+from pi.coding.session.views import usage_of
+
+# What a session has cost, with everything that was compacted away or left on another branch.
+
+
+class Spent(Record):
+    """Tokens and dollars that went one way."""
+
+    what: str
+    """A model, or the work beside the conversation that the tokens were for."""
+    requests: int
+    usage: Usage
+
+
+class Totals(Record):
+    """All that was spent: one row for each way, in the order of first use."""
+
+    rows: tuple[Spent, ...] = ()
+
+    @property
+    def all(self) -> Spent:
+        """The sum of the rows."""
+        usage = Usage()
+        for row in self.rows:
+            usage = added(usage, row.usage)
+        return Spent(what="", requests=sum(row.requests for row in self.rows), usage=usage)
+
+
+def add_up(entries: Iterable[Entry]) -> Totals:
+    """What the entries have cost together."""
+    rows: dict[str, Spent] = {}
+    for entry in entries:
+        if (usage := usage_of(entry)) is None:
+            continue
+        what = _purpose(entry)
+        so_far = rows.get(what) or Spent(what=what, requests=0, usage=Usage())
+        rows[what] = Spent(
+            what=what, requests=so_far.requests + 1, usage=added(so_far.usage, usage)
+        )
+    return Totals(rows=tuple(rows.values()))
+
+
+def _purpose(entry: Entry) -> str:
+    match entry:
+        case MessageEntry(message=AssistantMessage() as answer):
+            return model_name(answer.provider, answer.model)
+        case MessageEntry(message=ToolResultMessage() as result):
+            return f"tool {result.tool_name}"
+        case UsageEntry():
+            return f"{model_name(entry.provider, entry.model)} ({entry.kind})"
+        case BranchSummary():
+            return "branch summaries"
+        case _:
+            return "compaction"
+
+
+def model_name(provider: str, model: str) -> str:
+    """A model as it is called everywhere: ``provider/model``."""
+    return "/".join(part for part in (provider, model) if part) or "unknown model"
+
+
+def dollars(spent: Spent) -> str:
+    """What was paid, with as many digits as small sums need."""
+    total = spent.usage.cost.total
+    return f"${total:,.2f}" if total >= 1 else f"${total:.4f}"
+
 
 ROOT = -1
 """The parent of an entry that has none."""

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from pi.coding.bus import Bus, Event
-from pi.coding.compaction.branches import BeforeTree, TreeDecision, TreeMoved
+from pi.coding.bus import Bus, Event, Rank
 from pi.coding.compaction.events import (
     BeforeCompact,
+    BeforeTree,
     CompactDecision,
     Compacted,
     CompactFailed,
     Compacting,
     CompactingAnswer,
+    TreeDecision,
+    TreeMoved,
 )
-from pi.coding.extension_host.hooks import Hooks
-from pi.coding.extension_host.order import Rank
-from pi.coding.extension_host.session_events import (
+from pi.coding.extension_host.events.handlers import Hooks
+from pi.coding.extension_host.events.session import (
     ProjectTrustEvent,
     SessionBeforeCompactEvent,
     SessionBeforeTreeEvent,
@@ -25,7 +26,7 @@ from pi.coding.extension_host.session_events import (
     SessionCompactingEvent,
     SessionTreeEvent,
 )
-from pi.coding.trust.trust import ProjectTrust, TrustAnswer
+from pi.coding.trust import ProjectTrust, TrustAnswer
 
 E = TypeVar("E", bound=Event)
 

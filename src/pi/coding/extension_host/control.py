@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, 
 
 from pi.ai.messages import Json
 from pi.base.records import Record
-from pi.coding.extension_host.sub_sessions import NestedSession, SubSession
+from pi.coding.port.results import SubSession
+from pi.coding.port.session import NestedSession
 from pi.coding.session.log import SessionLog
 
 if TYPE_CHECKING:
-    from pi.coding.extension_host.replicas import Remote, Replica
     from pi.coding.extension_host.session_parts import (
         SessionEvents,
         SessionFacts,
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         SessionTalk,
         SessionTools,
     )
+    from pi.coding.port.remote import Remote, Replica
 
 
 class Cancelled(Record):

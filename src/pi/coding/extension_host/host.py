@@ -9,30 +9,25 @@ from pathlib import Path
 
 from pi.ai.models.model import Model
 from pi.base.clock import Clock
-from pi.coding.bus import Bus
+from pi.coding.bus import PASSED_ON, Bus, Owner
 from pi.coding.extension_host import bridges
+from pi.coding.extension_host.api.host_state import Shelves, Surroundings
+from pi.coding.extension_host.api.messages import EventBus, NextTurn
+from pi.coding.extension_host.api.storage import SharedThings
+from pi.coding.extension_host.contributions.credentials import AuthSources
+from pi.coding.extension_host.contributions.providers import Providers
+from pi.coding.extension_host.contributions.registries import Registries
+from pi.coding.extension_host.contributions.session_wraps import Lending
+from pi.coding.extension_host.contributions.views import Views
 from pi.coding.extension_host.control import HostedSession
-from pi.coding.extension_host.credentials import AuthSources
-from pi.coding.extension_host.equipping import Surroundings
-from pi.coding.extension_host.extension_events import EventBus
-from pi.coding.extension_host.failures import PASSED_ON, ExtensionFailed, words
-from pi.coding.extension_host.hooks import Hooks
-from pi.coding.extension_host.instance import Shelves
-from pi.coding.extension_host.lending import Lending
-from pi.coding.extension_host.listening import Listening
-from pi.coding.extension_host.loading import Loading
-from pi.coding.extension_host.mailbox import Updates
-from pi.coding.extension_host.order import Owner
-from pi.coding.extension_host.policy import HostPolicy
-from pi.coding.extension_host.providers import Providers
-from pi.coding.extension_host.registries import Registries
-from pi.coding.extension_host.sending import NextTurn
-from pi.coding.extension_host.shared import SharedThings
-from pi.coding.extension_host.stalls import OnStall, Stalls
-from pi.coding.extension_host.ui import ExtensionUI, Mode
-from pi.coding.extension_host.views import Views
-from pi.coding.extension_host.watchdog import Watchdog
+from pi.coding.extension_host.errors import ExtensionFailed, words
+from pi.coding.extension_host.events.handlers import Hooks
+from pi.coding.extension_host.events.policy import HostPolicy, Listening
+from pi.coding.extension_host.events.updates import Updates
+from pi.coding.extension_host.loading.loader import Loading
+from pi.coding.extension_host.watchdog import OnStall, Stalls, Watchdog
 from pi.coding.models.registry import ModelRegistry
+from pi.coding.port.ui import ExtensionUI, Mode
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pi.coding.extension_host.control import HostedSession
-from pi.coding.extension_host.failures import ExtensionError, StaleSession
+from pi.coding.extension_host.errors import ExtensionError, StaleSession
 from pi.coding.extension_host.scope import Scope
 
 

@@ -9,8 +9,32 @@ from typing import Any, TypeAlias
 
 from pi.base.clock import Clock
 from pi.base.tasks import TaskScope
-from pi.coding.extension_host.failures import contained
-from pi.coding.extension_host.registration import Registration
+from pi.coding.extension_host.errors import contained
+
+# What every registration gives back.
+
+
+class Registration:
+    """Something that an extension has registered, until it is removed or its scope ends."""
+
+    def __init__(self, end: Callable[[], None]) -> None:
+        self._end: Callable[[], None] | None = end
+
+    def remove(self) -> None:
+        """Take it back; once is enough, and twice does no harm."""
+        end, self._end = self._end, None
+        if end is not None:
+            end()
+
+    def forget(self) -> None:
+        """Leave it as it is: somebody else has ended it."""
+        self._end = None
+
+    @property
+    def active(self) -> bool:
+        """Whether it still counts."""
+        return self._end is not None
+
 
 Close: TypeAlias = Callable[[], Awaitable[None] | None]
 Report: TypeAlias = Callable[[str, BaseException], None]

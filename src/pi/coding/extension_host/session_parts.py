@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from pi.agent.open_answer import MessageToken
 from pi.agent.policy import Interrupt, Request
-from pi.agent.tool import AgentTool, FilePreview
+from pi.agent.response import MessageToken
+from pi.agent.tools.tool import AgentTool, FilePreview
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.messages import Context, Image, Json, Message, Text, ToolCall
 from pi.ai.models.model import Model, ThinkingLevel
@@ -17,16 +17,15 @@ from pi.ai.stream import EventStream
 from pi.base.clock import Clock
 from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.blobs.store import BlobStore
-from pi.coding.extension_host.prompt_options import SystemPromptOptions
 from pi.coding.extension_host.scope import Scope
 from pi.coding.files.local import LocalFiles
 from pi.coding.models.registry import ModelRegistry
+from pi.coding.prompt import SystemPromptOptions
 from pi.coding.resources.discovery import Resources
 from pi.coding.resources.kinds import Where
-from pi.coding.session.entries import KnownEntry
+from pi.coding.session.entries import CustomMessage, KnownEntry, SessionMessage
 from pi.coding.session.log import SessionLog
-from pi.coding.session.messages import CustomMessage, SessionMessage
-from pi.coding.session.numbers import ContextUsage, SessionStats
+from pi.coding.session.views import ContextUsage, SessionStats
 from pi.coding.settings.settings import Settings
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made

@@ -8,8 +8,10 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TypeAlias
 
+from msgspec import field
+
 from pi.ai.messages import Json
-from pi.base.records import Record, field
+from pi.base.records import Record
 
 
 class FileChange(Record):

@@ -5,22 +5,113 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from pi.base.files import FileProblem, open_regular, read_regular, replace_file, write_in_place
 from pi.base.tasks import finish_although_cancelled
+from pi.coding.files.errors import cause_of
 from pi.coding.files.layers import FileChange, FileLayer, FileWritten, write_through
-from pi.coding.files.lookalikes import existing
-from pi.coding.files.node_errors import cause_of
-from pi.coding.files.references import System, expanded, without_mention
 
-if TYPE_CHECKING:  # every session has files; the first that is touched loads the rest
-    from pi.agent.env import FileInfo
-    from pi.agent.error_codes import FileErrorCode
+if TYPE_CHECKING:
+    from pi.agent.env import FileErrorCode, FileInfo
+
+
+# A file as a person or a model writes it, as a path of this system. Pure.
+
+
+System: TypeAlias = Literal["posix", "windows", "wsl"]
+
+_DRIVE = r"(?s)([A-Za-z]):[\\/]+(.*)"
+_DRIVE_AS_FOLDER = r"(?s)/(?:mnt/|cygdrive/)?([A-Za-z])(?:/(.*))?"
+
+
+def expanded(reference: str, *, home: str, system: System = "posix") -> str:
+    """``~``, ``file://`` and the drive letters of the other half of a Windows machine, resolved.
+
+    What is none of these comes back as it is; relative paths stay relative.
+    """
+    if reference.startswith("file://"):
+        reference = _from_url(reference, system)
+    if reference == "~" or reference.startswith(("~/", "~\\")):
+        return home + reference[1:]
+    if system == "wsl" and (drive := re.fullmatch(_DRIVE, reference)):
+        return f"/mnt/{drive[1].lower()}/" + drive[2].replace("\\", "/")
+    if system == "windows" and (drive := re.fullmatch(_DRIVE_AS_FOLDER, reference)):
+        return f"{drive[1].upper()}:/{drive[2] or ''}"
+    return reference
+
+
+def without_mention(reference: str) -> str:
+    """The file that ``@file`` names, as people mention files in a message."""
+    return reference[1:] if len(reference) > 1 and reference[0] == "@" else reference
+
+
+def _from_url(url: str, system: System) -> str:
+    from urllib.parse import unquote, urlsplit  # hardly ever needed, and slow to import
+
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    if parts.netloc not in ("", "localhost"):
+        return url  # a file of another machine
+    path = unquote(parts.path)
+    with_drive = re.match(r"/[A-Za-z]:", path)
+    return path[1:] if with_drive and system != "posix" else path
+
+
+# Names that look like the wanted one: what a person reads as the same may be other bytes.
+
+
+QUOTES = {"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"'}
+DASHES = dict.fromkeys("‐‑‒–—―−", "-")
+SPACES = dict.fromkeys("\u00a0\u1680\u202f\u205f\u3000\t", " ") | {
+    chr(code): " " for code in range(0x2000, 0x200B)
+}
+LOOKALIKES = str.maketrans(QUOTES | DASHES | SPACES)
+"""Characters that keyboards and models write in place of each other."""
+
+
+def look(name: str) -> str:
+    """What ``name`` looks like: equal for names that differ in Unicode form, quotes or spaces.
+
+    macOS writes names decomposed, and puts a narrow space between the time and AM or PM of a
+    screenshot and a curly quote into its French name; nobody types any of these.
+    """
+    import unicodedata  # seldom needed, because most names are found as they are
+
+    return re.sub(" +", " ", unicodedata.normalize("NFC", name).translate(LOOKALIKES))
+
+
+def existing(path: Path) -> Path:
+    """``path``, or the only one that looks the same and exists."""
+    if os.path.lexists(path):
+        return path
+    found = Path(path.anchor)
+    for part in path.relative_to(path.anchor).parts:
+        step = found / part
+        if not os.path.lexists(step):
+            alike = _alike(found, part)
+            if alike is None:
+                return path
+            step = found / alike
+        found = step
+    return found
+
+
+def _alike(folder: Path, name: str) -> str | None:
+    wanted = look(name)
+    try:
+        alike = [each.name for each in folder.iterdir() if look(each.name) == wanted]
+    except OSError:
+        return None
+    return alike[0] if len(alike) == 1 else None
+
 
 T = TypeVar("T")
 
@@ -173,7 +264,7 @@ async def _on_disk(path: str, doing: str, work: Callable[[], T]) -> T:
 
 @contextmanager
 def _coded(path: str, doing: str) -> Iterator[None]:
-    from pi.agent.error_codes import FileError, FileFailed
+    from pi.agent.env import FileError, FileFailed
 
     try:
         yield

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pi.ai.models.model import Model, ThinkingLevel
-from pi.ai.models.thinking import clamp_level
+from msgspec import field
+
+from pi.ai.models.model import Model, ThinkingLevel, clamp_level
 from pi.ai.providers.chosen_servers import ServerNotChosen
 from pi.base.errors import PiError
-from pi.base.records import Record, field
-from pi.coding.models.patterns import Choice, full_name
-from pi.coding.models.registry import ModelRegistry
+from pi.base.records import Record
+from pi.coding.models.registry import Choice, ModelRegistry, full_name
 
 NOT_BY_ITSELF = frozenset({"demo", "local", "faux"})
 """Providers that need no key; nobody is given one of them without asking."""

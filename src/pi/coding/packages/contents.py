@@ -3,21 +3,161 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import TypeAlias
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, TypeAlias
 
+import msgspec
+
+from pi.ai.messages import Json
+from pi.base.errors import PiError
+from pi.base.files import read_if_exists
+from pi.base.records import UNREADABLE, Record
 from pi.base.terminal_text import one_line
-from pi.coding.packages.confined import inside, unusable
-from pi.coding.packages.entries import KINDS, Kind
-from pi.coding.packages.filters import matches, plain_path
-from pi.coding.packages.manifest import read_manifest
-from pi.coding.resources.folders import below, entries_of, theme_files
-from pi.coding.resources.globs import compile_glob
+from pi.coding.packages.entries import KINDS, Kind, matches, plain_path
+from pi.coding.packages.source import (
+    LONGEST_NAME,
+    LONGEST_PATH,
+    InstallFailed,
+    is_too_long,
+    normal_name,
+)
+from pi.coding.resources.ignore import compile_glob
 from pi.coding.resources.prompts import template_files
 from pi.coding.resources.skills import SKIPPED_FOLDERS, skill_files
-from pi.coding.resources.source import Warn
+from pi.coding.resources.sources import Warn, below, entries_of, is_file, theme_files
+
+# Paths that stay where they belong.
+
+
+def inside(root: Path, path: Path) -> bool:
+    """Whether ``path``, with every link followed, is ``root`` or below it."""
+    real = Path(os.path.realpath(path))
+    return real.is_relative_to(os.path.realpath(root))
+
+
+def leads_out(entry: str) -> bool:
+    """Whether a path or pattern of a package starts elsewhere or goes up."""
+    path = PureWindowsPath(entry)  # knows both kinds of slashes
+    return bool(path.anchor) or PurePosixPath(entry).is_absolute() or ".." in path.parts
+
+
+def unusable(entry: str) -> str:
+    """Why a path or pattern of a package cannot be used; empty if it can.
+
+    Looking for such a path would raise in some systems, and keep pi from starting.
+    """
+    if leads_out(entry):
+        return "leads out of the package"
+    if any(ord(letter) < 0x20 or 0x7F <= ord(letter) < 0xA0 for letter in entry):
+        return "holds a control character"
+    if is_too_long(entry):
+        return "is too long"
+    return ""
+
+
+def must_be_inside(root: Path, target: Path) -> None:
+    """Refuse to install or remove where links lead out of ``root``."""
+    if not inside(root, target.parent):
+        raise InstallFailed(
+            f"{target} is not below {root}: a link on the way leads elsewhere.",
+            hint="Remove that link and try again.",
+        )
+
+
+# What a package declares, in package.json, pyproject.toml or pi.toml. Read, never run.
+
+
+Manifest: TypeAlias = Mapping[Kind, tuple[str, ...]]
+"""Paths and patterns by kind, ``!`` before those that are left out."""
+
+MOST_KEY_PARTS = 64
+"""Of a dotted key such as ``tool.pi.extensions``."""
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_LONG_KEY = rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{MOST_KEY_PARTS}}}"
+
+_FILES = {"package.json": ("pi",), "pyproject.toml": ("tool", "pi"), "pi.toml": ()}
+"""Files, and where in them the declaration stands."""
+
+
+def read_manifest(folder: Path, warn: Warn) -> Manifest | None:
+    """What the files of ``folder`` declare; ``None`` without a declaration, or with a broken one.
+
+    Our own files have the last word on each kind: package.json may be there for the original
+    alone. A table that says something else of an extension, and nothing of resources, is none.
+    """
+    declared: dict[Kind, tuple[str, ...]] | None = None
+    for name, keys in _FILES.items():
+        if not inside(folder, folder / name):
+            warn(f"{folder / name} is a link that leads out of its package and is not used")
+            continue
+        said: object = _read(folder / name, warn)
+        for key in keys:
+            said = said.get(key) if isinstance(said, dict) else None
+        if name == "package.json" and said is not None and not isinstance(said, dict):
+            warn(f'{folder / name}: "pi" must be an object')
+        if isinstance(said, dict) and (name == "package.json" or said.keys() & set(KINDS)):
+            for kind in KINDS:
+                if kind in said and not _is_list_of_texts(said[kind]):
+                    warn(f'{folder / name}: "{kind}" must be a list of paths')
+            lists = {kind: _texts(said[kind]) for kind in KINDS if kind in said}
+            declared = (declared or {}) | lists
+    return declared
+
+
+def read_object(path: Path) -> Json:
+    """The object in a JSON file; empty where there is none. ``PiError`` if it is broken."""
+    data = read_if_exists(path)
+    if data is None:
+        return {}
+    try:
+        return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=dict[str, Any])
+    except UNREADABLE as problem:
+        raise PiError(f"{path} cannot be read: {problem}") from problem
+
+
+def _read(path: Path, warn: Warn) -> Json | None:
+    try:
+        return read_object(path) if path.suffix == ".json" else read_toml(path)
+    except PiError as problem:
+        warn(f"{problem.message}; the folders of its package are used")
+        return None
+
+
+def read_toml(path: Path) -> Json | None:
+    """The table in a TOML file, if there is one. ``PiError`` if it is broken."""
+    data = read_if_exists(path)
+    if data is None:
+        return None
+    try:
+        return parse_toml(data.decode("utf-8"))
+    except ValueError as problem:  # also of a text that is not UTF-8
+        raise PiError(f"{path} cannot be read: {problem}") from problem
+
+
+def parse_toml(text: str) -> Json:
+    """The table in a text; ``ValueError`` if it is no TOML, or deeper than any manifest."""
+    import tomllib  # 6 ms, which only Python projects are worth
+
+    # The parser takes a minute for 100 kB of ``a.a.a…``, because it copies the key at every dot.
+    if re.search(_LONG_KEY, text):
+        raise ValueError(f"a key has more than {MOST_KEY_PARTS} parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError as problem:
+        raise ValueError("values are nested too deeply") from problem
+
+
+def _is_list_of_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    """The texts in a list; nothing for what is no list."""
+    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
+
 
 Offered: TypeAlias = Mapping[Kind, tuple[str, ...]]
 """Paths below the package's root, with ``/``, by kind."""
@@ -145,3 +285,107 @@ def _relative(found: Iterable[Path], root: Path, warn: Warn) -> tuple[str, ...]:
         else:
             warn(f"{path} is a link that leads out of its package and is not used")
     return tuple(kept.values())
+
+
+# Distributions in a folder that pip has filled: read from their metadata, never imported.
+
+
+GROUP = "pi.extensions"
+"""The entry points that name extensions."""
+_LONGEST_MODULE = LONGEST_NAME - len(".py")
+
+
+class Distribution(Record):
+    """What was installed under one name."""
+
+    name: str
+    version: str
+    folders: tuple[str, ...] = ()
+    """Its importable folders."""
+    entry_points: tuple[str, ...] = ()
+    """``module:attribute`` of its extensions."""
+
+
+def installed_distribution(folder: Path, name: str) -> Distribution | None:
+    """The distribution ``name`` in ``folder``, if it is there."""
+    for metadata in sorted(folder.glob("*.dist-info")):
+        found, _, version = metadata.name.removesuffix(".dist-info").rpartition("-")
+        if normal_name(found) == name:
+            return Distribution(
+                name=name,
+                version=version,
+                folders=tuple(dict.fromkeys(_folders(metadata))),
+                entry_points=tuple(_entry_points(metadata)),
+            )
+    return None
+
+
+def modules_in(folder: Path) -> dict[str, str]:
+    """What can be imported from ``folder``, each with its distribution and version."""
+    return {
+        name: metadata.name.removesuffix(".dist-info")
+        for metadata in sorted(folder.glob("*.dist-info"))
+        for name in _modules(metadata)
+    }
+
+
+def is_entry_point(text: str) -> bool:
+    """Whether ``text`` is ``module`` or ``module:attribute``, and can be the name of a file."""
+    module, _, rest = text.partition(":")
+    names = module.strip().split(".")
+    attributes = rest.partition("[")[0].strip()
+    return (
+        all(name.isidentifier() and len(name.encode()) <= _LONGEST_MODULE for name in names)
+        and len(module) <= LONGEST_PATH
+        and (not attributes or all(each.isidentifier() for each in attributes.split(".")))
+    )
+
+
+def module_file(folder: Path, entry_point: str) -> Path | None:
+    """The file that an entry point's module is, if it lies in ``folder``."""
+    if not is_entry_point(entry_point):
+        return None
+    module = entry_point.partition(":")[0].strip()
+    path = folder.joinpath(*module.split("."))
+    candidates = (path / "__init__.py", path.with_name(f"{path.name}.py"))
+    return next((each for each in candidates if is_file(each) and inside(folder, each)), None)
+
+
+def _folders(metadata: Path) -> Iterator[str]:
+    for path in _files(metadata):
+        name = path.parts[0]
+        if len(path.parts) > 1 and name.isidentifier() and not is_too_long(name):
+            yield name
+
+
+def _modules(metadata: Path) -> Iterator[str]:
+    for path in _files(metadata):
+        name = path.parts[0] if len(path.parts) > 1 else path.name.partition(".")[0]
+        if name.isidentifier() and (len(path.parts) > 1 or path.suffix in (".py", ".so", ".pyd")):
+            yield name
+
+
+def _files(metadata: Path) -> Iterator[PurePosixPath]:
+    for line in _text(metadata / "RECORD").splitlines():
+        path = PurePosixPath(line.rpartition(",")[0].rpartition(",")[0].strip('"'))
+        if path.parts:
+            yield path
+
+
+def _entry_points(metadata: Path) -> Iterator[str]:
+    text = _text(metadata / "entry_points.txt")
+    if GROUP not in text:
+        return
+    from configparser import ConfigParser, Error  # 3 ms, which only such packages are worth
+
+    parser = ConfigParser(delimiters=("=",), interpolation=None, strict=False)
+    try:
+        parser.read_string(text)
+    except Error:
+        return
+    if parser.has_section(GROUP):
+        yield from (value for _, value in parser.items(GROUP))
+
+
+def _text(path: Path) -> str:
+    return (read_if_exists(path) or b"").decode("utf-8", "replace")

@@ -10,16 +10,27 @@ from pathlib import Path
 
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
-from pi.coding.packages.confined import inside
-from pi.coding.packages.contents import THEIRS, Offered, contents_of, offered_by
-from pi.coding.packages.entries import KINDS, Entry, Kind, read_entries
-from pi.coding.packages.errors import BadSource, InstallFailed
-from pi.coding.packages.filters import select
-from pi.coding.packages.places import Shelf
-from pi.coding.packages.source import GitSource, LocalSource, PypiSource, Source
-from pi.coding.packages.wheels import installed_distribution, is_entry_point, module_file
-from pi.coding.resources.folders import is_there
-from pi.coding.resources.source import Place, Scope, Warn
+from pi.coding.packages.contents import (
+    THEIRS,
+    Offered,
+    contents_of,
+    inside,
+    installed_distribution,
+    is_entry_point,
+    module_file,
+    offered_by,
+)
+from pi.coding.packages.entries import KINDS, Entry, Kind, read_entries, select
+from pi.coding.packages.source import (
+    BadSource,
+    GitSource,
+    InstallFailed,
+    LocalSource,
+    PypiSource,
+    Shelf,
+    Source,
+)
+from pi.coding.resources.sources import Place, Scope, Warn, is_there
 from pi.coding.settings.settings import Settings
 
 _SHOWN = 80

@@ -7,14 +7,10 @@ from pathlib import Path
 
 from pi.base.records import Record
 from pi.coding.packages.discovery import must_be_usable
-from pi.coding.packages.errors import InstallFailed
-from pi.coding.packages.needs import needed_wheels
-from pi.coding.packages.outcome import Approve, Arrival, Outcome, settled
-from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.pypi import arrivals, install_wheels
-from pi.coding.packages.source import GitSource, without_password
-from pi.coding.packages.staging import exchange
+from pi.coding.packages.pypi import arrivals, install_wheels, needed_wheels
+from pi.coding.packages.source import GitSource, InstallFailed, Shelf, without_password
+from pi.coding.packages.staging import Approve, Arrival, Outcome, exchange, settled
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}", re.IGNORECASE)
 

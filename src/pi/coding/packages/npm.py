@@ -14,17 +14,11 @@ from pathlib import Path
 
 from pi.ai.messages import Json
 from pi.base.errors import PiError
-from pi.coding.packages.confined import inside, must_be_inside
+from pi.coding.packages.contents import inside, must_be_inside, read_object
 from pi.coding.packages.discovery import must_be_usable
-from pi.coding.packages.errors import InstallFailed
-from pi.coding.packages.manifest import read_object
-from pi.coding.packages.outcome import Approve, Arrival, Outcome, settled
-from pi.coding.packages.places import Shelf
-from pi.coding.packages.programs import Programs
-from pi.coding.packages.requirements import not_from_an_index
-from pi.coding.packages.source import NpmSource
-from pi.coding.packages.staging import exchange
-from pi.coding.packages.versions import is_newer
+from pi.coding.packages.programs import Programs, is_newer, not_from_an_index
+from pi.coding.packages.source import InstallFailed, NpmSource, Shelf
+from pi.coding.packages.staging import Approve, Arrival, Outcome, exchange, settled
 
 _EXACT = re.compile(r"v?\d+(?:\.\d+){2}(?:[-+][\w.+-]+)?", re.ASCII)
 

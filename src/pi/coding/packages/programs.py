@@ -8,14 +8,58 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from pi.base.processes import Finished, SpawnFailed, run
 from pi.base.processes.pip import pip_command, pip_environment, refusal_in
 from pi.base.records import Record
-from pi.coding.packages.errors import InstallFailed
-from pi.coding.packages.requirements import not_from_an_index
-from pi.coding.packages.source import without_password
+from pi.base.terminal_text import one_line
+from pi.coding.packages.source import InstallFailed, without_password
 from pi.coding.shell.environment import UNATTENDED, service_environment
+
+# What a package may require: names and versions of PEP 508, nothing that has to be built. Pure.
+#
+# pip would take a path, a URL or a repository for a requirement too, and run the code of its
+# build.
+
+
+_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
+_EXTRAS = rf"\[\s*(?:{_NAME}(?:\s*,\s*{_NAME})*)?\s*\]"
+_REQUIREMENT_VERSION = r"(?:===|~=|==|!=|<=|>=|<|>)\s*[\w.*+!-]+"
+_VERSIONS = rf"{_REQUIREMENT_VERSION}(?:\s*,\s*{_REQUIREMENT_VERSION})*"
+_MARKER = r";[\w\s.'\"()<>=!~,*+-]*"
+# Not compiled: most starts of pi read no requirement.
+_REQUIREMENT = (
+    rf"(?a)\s*(?P<name>{_NAME})\s*(?:{_EXTRAS})?\s*"
+    rf"(?:{_VERSIONS}|\(\s*{_VERSIONS}\s*\))?\s*(?:{_MARKER})?"
+)
+_LONGEST = 1000
+_SHOWN = 200
+
+
+def must_be_named(requirement: object, package: str) -> str:
+    """``requirement`` if it is a name with versions; ``InstallFailed`` names both otherwise."""
+    if not isinstance(requirement, str):
+        raise InstallFailed(f"{package} requires {requirement!r}, which is not text.")
+    if len(requirement) > _LONGEST or not re.fullmatch(_REQUIREMENT, requirement):
+        raise not_from_an_index(requirement, package)
+    return requirement
+
+
+def requirement_name(requirement: str) -> str:
+    """The name that a requirement begins with; empty if it begins with something else."""
+    found = re.match(rf"(?a)\s*({_NAME})", requirement)
+    return found[1] if found else ""
+
+
+def not_from_an_index(requirement: str, package: str) -> InstallFailed:
+    """The refusal of a path, a URL or a repository that ``package`` requires."""
+    return InstallFailed(
+        f'{one_line(package)} requires "{without_password(requirement)[:_SHOWN]}", which is not a'
+        " name and version of a package index; nothing was installed.",
+        hint="Only what an index has by name is installed: building anything else runs its code.",
+    )
+
 
 SECONDS = 900.0
 """A large repository over a slow line; what takes longer hangs."""
@@ -177,3 +221,40 @@ def _last_words(said: str) -> str:
     marked = [line for line in marked if line != _PIP_CRASHED]
     text = without_password("; ".join(marked[:2] or lines[-1:]))
     return text[:_TOLD] or "it gave no reason"
+
+
+# Which of two versions is the newer one, of npm's and of Python's. Pure.
+
+
+Key: TypeAlias = tuple[object, ...]
+
+_VERSION = re.compile(
+    r"v?(?:(?P<epoch>\d+)!)?(?P<release>\d+(?:\.\d+)*)(?P<rest>[-.\w]*)(?:\+\S*)?", re.ASCII
+)
+_PART = re.compile(r"\d+|[a-z]+")
+_SHORT = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc", "rev": "post"}
+
+
+def is_newer(candidate: str, installed: str) -> bool:
+    """Whether ``candidate`` is above ``installed``; what cannot be compared is not."""
+    new, old = _key(candidate), _key(installed)
+    return new is not None and old is not None and new > old
+
+
+def _key(version: str) -> Key | None:
+    found = _VERSION.fullmatch(version.strip())
+    if found is None:
+        return None
+    numbers = [int(part) for part in found["release"].split(".")]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    parts = [_SHORT.get(part, part) for part in _PART.findall(found["rest"].lower())]
+    # dev < other words < no word < post; within them dev < the end < numbers < words.
+    rank = 2 if not parts else {"dev": 0, "post": 3}.get(parts[0], 1)
+    return int(found["epoch"] or 0), numbers, rank, [*map(_weight, parts), (1, 0, "")]
+
+
+def _weight(part: str) -> tuple[int, int, str]:
+    if part.isdigit():
+        return 2, int(part), ""
+    return (0, 0, "") if part == "dev" else (3, 0, part)

@@ -11,19 +11,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from pi.base.errors import PiError
 from pi.base.processes.pip import ReportedWheel, read_report
 from pi.base.records import Record
+from pi.coding.packages.contents import installed_distribution, read_object, read_toml
 from pi.coding.packages.discovery import must_be_usable
-from pi.coding.packages.errors import InstallFailed
-from pi.coding.packages.manifest import read_object
-from pi.coding.packages.outcome import Approve, Arrival, Outcome, settled
-from pi.coding.packages.places import Shelf
-from pi.coding.packages.programs import Programs
-from pi.coding.packages.requirements import not_from_an_index, requirement_name
-from pi.coding.packages.source import PypiSource
-from pi.coding.packages.staging import exchange
-from pi.coding.packages.versions import is_newer
-from pi.coding.packages.wheels import installed_distribution, normal_name
+from pi.coding.packages.programs import (
+    Programs,
+    is_newer,
+    must_be_named,
+    not_from_an_index,
+    requirement_name,
+)
+from pi.coding.packages.source import InstallFailed, PypiSource, Shelf, normal_name
+from pi.coding.packages.staging import Approve, Arrival, Outcome, exchange, settled
 
 RECORD = "pi-install.json"
 """In the folder of a package: its wheels with their hashes."""
@@ -160,3 +161,33 @@ def _requirement_for(item: ReportedWheel, by: ReportedWheel) -> str:
 
 def _is_table(value: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(value, dict)
+
+
+# What a package that is a folder needs of the Python index: for it alone, and only as wheels.
+
+
+def declared_needs(root: Path, package: str) -> tuple[str, ...]:
+    """The ``dependencies`` of ``[project]`` in its pyproject.toml, all of them names."""
+    if not root.is_dir():
+        return ()
+    try:
+        project = (read_toml(root / "pyproject.toml") or {}).get("project")
+    except PiError as problem:
+        raise InstallFailed(problem.message) from problem
+    needs = project.get("dependencies", []) if isinstance(project, dict) else []
+    if not isinstance(needs, list):
+        raise InstallFailed(f'The "dependencies" in pyproject.toml of {package} are not a list.')
+    return tuple(must_be_named(need, package) for need in needs)
+
+
+async def needed_wheels(
+    root: Path, target: Path, programs: Programs, work: Path, *, package: str
+) -> list[Wheel]:
+    """What the package in ``root`` needs and pi's own Python does not have.
+
+    It is to take the place of ``target``, of which it is checked that no wheel has changed.
+    """
+    needs = declared_needs(root, package)
+    wheels = await resolve(needs, programs, work, package=package) if needs else []
+    must_be_known(wheels, target)
+    return wheels

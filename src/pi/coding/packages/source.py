@@ -10,12 +10,42 @@ import re
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import unquote, urlsplit
+from zlib import crc32
 
+from pi.base.errors import PiError
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
-from pi.coding.packages.confined import is_too_long
-from pi.coding.packages.errors import BadSource
-from pi.coding.packages.wheels import normal_name
+from pi.coding.resources.sources import Scope
+
+# Why a package cannot be had.
+#
+# PackageProblem ├── BadSource what was typed names no package ├── NoMatchingPackage the settings
+# have no such package ├── InstallDeclined the user did not want what it brings └── InstallFailed
+# it could not be fetched; what was there before is still there
+
+
+class PackageProblem(PiError):
+    """Something about a package."""
+
+
+class BadSource(PackageProblem):
+    """A source that cannot be understood, or that would lead out of where packages are kept."""
+
+
+class NoMatchingPackage(PackageProblem):
+    """The settings name no such package."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(f"No matching package found for {source}")
+
+
+class InstallDeclined(PackageProblem):
+    """The user was asked and declined; nothing was changed."""
+
+
+class InstallFailed(PackageProblem):
+    """A package could not be fetched, replaced or removed."""
+
 
 # Patterns are compiled when first used: a session without packages needs none.
 _NPM = (
@@ -231,3 +261,67 @@ def _bad(text: str, why: str) -> BadSource:
         f'Cannot understand the package source "{without_password(text)}": {one_line(why)}.',
         hint="Write npm:name, pypi:name, git:host/owner/name, an address or a path.",
     )
+
+
+# Where packages are kept: one folder for each kind of source, below each settings file.
+
+
+NEEDS = ".pi-needs"
+
+
+class Shelf(Record):
+    """The agent directory, the ``.pi`` folder of a project, or a folder for one run."""
+
+    scope: Scope
+    base: Path
+    """Where its settings file is, and where relative paths in it start."""
+
+    def target(self, source: Source) -> Path:
+        """Where a package is, or would be."""
+        match source:
+            case NpmSource(name=name):
+                return self.npm.joinpath("node_modules", *name.split("/"))
+            case GitSource(place=place):
+                return self.git.joinpath(*place)
+            case PypiSource(name=name):
+                return self.pypi / name
+            case LocalSource(path=path):
+                return path
+
+    def needs(self, source: GitSource | LocalSource) -> Path:
+        """Where that which a package in a folder needs of the Python index is, or would be."""
+        if isinstance(source, GitSource):
+            return self.target(source) / NEEDS  # so that both change together
+        number = crc32(source.identity.encode("utf-8", "surrogateescape"))
+        # Cut, so that the number fits into the longest name that a file system allows.
+        return self.base / NEEDS / f"{source.path.name[:50]}-{number:08x}"
+
+    @property
+    def npm(self) -> Path:
+        """One npm project for all packages of npm."""
+        return self.base / "npm"
+
+    @property
+    def git(self) -> Path:
+        """One checkout for each repository, by host and path."""
+        return self.base / "git"
+
+    @property
+    def pypi(self) -> Path:
+        """One folder for each distribution, with what it needs beside pi."""
+        return self.base / "pypi"
+
+
+LONGEST_NAME, LONGEST_PATH = 255, 2000
+"""Bytes. Linux allows 4096 for a path, of which the folder above a package takes its part."""
+
+
+def is_too_long(path: str) -> bool:
+    """Whether a path, or one of the names in it, is longer than common file systems allow."""
+    encoded = path.encode("utf-8", "surrogatepass")
+    return len(encoded) > LONGEST_PATH or max(map(len, encoded.split(b"/"))) > LONGEST_NAME
+
+
+def normal_name(name: str) -> str:
+    """As the index compares names."""
+    return re.sub(r"[-_.]+", "-", name).lower()

@@ -12,8 +12,7 @@ from pi.base.errors import PiError
 from pi.base.files import FileLock, private_directory
 from pi.base.records import replace
 from pi.coding.packages import git, npm, pypi
-from pi.coding.packages.confined import must_be_inside
-from pi.coding.packages.contents import OURS
+from pi.coding.packages.contents import OURS, must_be_inside
 from pi.coding.packages.discovery import Configured, Package, must_be_usable, own_choice
 from pi.coding.packages.entries import (
     Entry,
@@ -24,25 +23,34 @@ from pi.coding.packages.entries import (
     toggled,
     with_entry,
 )
-from pi.coding.packages.errors import InstallFailed, NoMatchingPackage, PackageProblem
-from pi.coding.packages.needs import needed_wheels
-from pi.coding.packages.outcome import Approve, Outcome, approve_all
-from pi.coding.packages.places import Shelf
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.pypi import arrivals, install_wheels
+from pi.coding.packages.pypi import arrivals, install_wheels, needed_wheels
 from pi.coding.packages.source import (
     GitSource,
+    InstallFailed,
     LocalSource,
+    NoMatchingPackage,
     NpmSource,
+    PackageProblem,
     PypiSource,
+    Shelf,
     Source,
     parse_source,
     stored_form,
     without_password,
 )
-from pi.coding.packages.staging import exchange, interrupted_work, remove_tree, staging, tidy
-from pi.coding.resources.source import Warn
-from pi.coding.settings.file import SettingsFile
+from pi.coding.packages.staging import (
+    Approve,
+    Outcome,
+    approve_all,
+    exchange,
+    interrupted_work,
+    remove_tree,
+    staging,
+    tidy,
+)
+from pi.coding.resources.sources import Warn
+from pi.coding.settings.files import SettingsFile
 
 PATIENCE = 60.0
 """Seconds to wait for another pi that installs."""

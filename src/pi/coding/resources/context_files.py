@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from pi.base.files import expand_home
 from pi.base.records import Record
-from pi.coding.resources.frontmatter import BadResource, read_text
-from pi.coding.resources.source import Warn
-from pi.coding.trust.gated import context_file
+from pi.coding.resources.sources import BadResource, Warn, is_file, read_text
+from pi.coding.trust import context_file
 
 
 class ContextFile(Record):
@@ -53,3 +53,58 @@ def _candidates(
     for directory in (*reversed(cwd.parents), cwd):
         for path in context_file(directory):
             yield path, trusts(directory)
+
+
+# SYSTEM.md and APPEND_SYSTEM.md, and their places on the command line.
+
+
+class PromptFiles(Record):
+    """What replaces the base prompt, and what is added to it; empty when nobody said anything."""
+
+    system: str = ""
+    append: str = ""
+
+
+def find_prompt_files(
+    cwd: Path,
+    agent_dir: Path,
+    *,
+    trusted: bool,
+    system: str | None = None,
+    append: Sequence[str] = (),
+    warn: Warn,
+) -> PromptFiles:
+    """The command line beats the project, and a trusted project beats the person's own files.
+
+    ``system`` and ``append`` are texts, or names of files.
+    """
+    folders = [cwd / ".pi", agent_dir] if trusted else [agent_dir]
+    return PromptFiles(
+        system=_first(folders, "SYSTEM.md", warn) if system is None else text_or_file(system, cwd),
+        append=(
+            "\n\n".join(text_or_file(each, cwd) for each in append)
+            if append
+            else _first(folders, "APPEND_SYSTEM.md", warn)
+        ),
+    )
+
+
+def text_or_file(value: str, cwd: Path) -> str:
+    """What a file says if there is one of that name; otherwise the text itself."""
+    path = cwd / expand_home(value, strict=False) if value and "\n" not in value else None
+    if path is None or not os.path.isfile(path):  # noqa: PTH113
+        return value
+    try:
+        return read_text(path)
+    except BadResource as problem:
+        raise BadResource(f"Cannot read {path}: {problem.message}.", hint=problem.hint) from problem
+
+
+def _first(folders: Sequence[Path], name: str, warn: Warn) -> str:
+    for folder in folders:
+        if is_file(folder / name):
+            try:
+                return read_text(folder / name)
+            except BadResource as problem:
+                warn(f"Could not read {folder / name}: {problem.message}")
+    return ""

@@ -8,14 +8,20 @@ from pathlib import Path
 
 from pi.base.errors import PiError
 from pi.base.records import Record
-from pi.coding.resources.folders import entries_of, is_file
-from pi.coding.resources.frontmatter import (
+from pi.coding.resources.sources import (
+    INLINE,
+    Admits,
     BadResource,
     Document,
+    Place,
+    SourceInfo,
+    Warn,
+    entries_of,
+    everything,
+    is_file,
     parse_document,
     read_document,
 )
-from pi.coding.resources.source import INLINE, Admits, Place, SourceInfo, Warn, everything
 
 _PLACEHOLDER = (
     r"\$(?:(?P<place>\d+)|(?P<all>@|ARGUMENTS\b)"

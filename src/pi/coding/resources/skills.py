@@ -11,17 +11,23 @@ from typing import TYPE_CHECKING
 
 from pi.agent.skills import Skill
 from pi.base.records import Record
-from pi.coding.resources.folders import entries_of, is_file, is_folder
-from pi.coding.resources.frontmatter import (
+from pi.coding.resources.sources import (
+    Admits,
     BadResource,
     Document,
+    Place,
+    SourceInfo,
+    Warn,
+    entries_of,
+    everything,
+    is_file,
+    is_folder,
     parse_document,
     read_document,
 )
-from pi.coding.resources.source import Admits, Place, SourceInfo, Warn, everything
 
 if TYPE_CHECKING:
-    from pi.coding.resources.ignoring import Rules
+    from pi.coding.resources.ignore import Rules
 
 log = logging.getLogger(__name__)
 
@@ -123,7 +129,7 @@ class _Folder:
         self._base = base
         self._inside = entries_of(path)
         if any(entry.name in IGNORE_FILES for entry in self._inside):
-            from pi.coding.resources.ignoring import rules_in  # few folders have any
+            from pi.coding.resources.ignore import rules_in  # few folders have any
 
             rules += rules_in(path, IGNORE_FILES, base=base)
         self._rules = rules
@@ -139,7 +145,7 @@ class _Folder:
         return _Folder(folder, f"{self._base}{folder.name}/", self._rules)
 
     def _ignores(self, entry: Path) -> bool:
-        from pi.coding.resources.ignoring import is_ignored
+        from pi.coding.resources.ignore import is_ignored
 
         return is_ignored(f"{self._base}{entry.name}", self._rules, is_folder=is_folder(entry))
 

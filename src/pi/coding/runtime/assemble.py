@@ -10,46 +10,50 @@ from pi.agent.agent import Agent
 from pi.ai.messages import AssistantMessage
 from pi.ai.models.model import Model
 from pi.base.records import Record
+from pi.coding.compaction.automatic import CompactionPolicy
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.measuring import latest_answer
-from pi.coding.compaction.policy import CompactionPolicy
-from pi.coding.extension_host.finding import Wanted as WantedExtensions
-from pi.coding.resources.source import Place
-from pi.coding.retry.backoff import RetrySettings
-from pi.coding.retry.policy import RetryPolicy
-from pi.coding.runtime.agent_session import AgentSession
-from pi.coding.runtime.cache_warming import CacheWarming
-from pi.coding.runtime.circles import repetition_policy
-from pi.coding.runtime.compaction import Compacting, StrategyCheck, compaction_surroundings
-from pi.coding.runtime.core import Core
-from pi.coding.runtime.events import SessionEnding, SessionStarted
-from pi.coding.runtime.ground import Ground
-from pi.coding.runtime.host import Host
-from pi.coding.runtime.idle_compaction import IdleCompaction
-from pi.coding.runtime.info import SessionFacts
-from pi.coding.runtime.interrupting import Interrupting
-from pi.coding.runtime.model_selection import ModelSelection
-from pi.coding.runtime.options import SessionOptions, ToolWishes
-from pi.coding.runtime.parts import Parts
-from pi.coding.runtime.pictures import FittingPictures
-from pi.coding.runtime.prompting import Prompting
-from pi.coding.runtime.retrying import Retrying
-from pi.coding.runtime.summaries import Summaries
+from pi.coding.extension_host.discovery.finding import Wanted as WantedExtensions
+from pi.coding.extension_host.events.session import SessionEnding, SessionStarted
+from pi.coding.resources.sources import Place
+from pi.coding.retry import RetryPolicy, RetrySettings
+from pi.coding.runtime.bootstrap import Ground
+from pi.coding.runtime.live import Core
+from pi.coding.runtime.machine import Host
+from pi.coding.runtime.options import Parts, SessionOptions, ToolWishes
+from pi.coding.runtime.session.agent_session import AgentSession
+from pi.coding.runtime.session.cache_warming import CacheWarming
+from pi.coding.runtime.session.compaction import (
+    Compacting,
+    IdleCompaction,
+    StrategyCheck,
+    Summaries,
+    compaction_surroundings,
+)
+from pi.coding.runtime.session.info import SessionFacts
+from pi.coding.runtime.session.models import ModelSelection
+from pi.coding.runtime.session.policies import (
+    FittingPictures,
+    Interrupting,
+    Retrying,
+    repetition_policy,
+)
+from pi.coding.runtime.session.prompts import Prompting
+from pi.coding.runtime.session.runs import WhenIdle
+from pi.coding.runtime.session.shell import UserShell
 from pi.coding.runtime.toolbox import Toolbox
-from pi.coding.runtime.user_shell import UserShell
-from pi.coding.runtime.when_idle import WhenIdle
 from pi.coding.runtime.workspace import Workspace, reread
+from pi.coding.session.context import convert_to_llm
 from pi.coding.session.conversation import SessionConversation
-from pi.coding.session.conversion import convert_to_llm
 from pi.coding.session.entries import ContextEdit
 
 if TYPE_CHECKING:  # loaded with the first who needs it
-    from pi.coding.extension_host.answers import ResourcesAnswer
-    from pi.coding.extension_host.sub_sessions import SubSession
-    from pi.coding.runtime.accounts import Accounts
+    from pi.coding.extension_host.events.answers import ResourcesAnswer
+    from pi.coding.port.results import SubSession
     from pi.coding.runtime.hosted import Hosted
-    from pi.coding.runtime.replacing import Replacing
-    from pi.coding.runtime.tree_moves import TreeMoves
+    from pi.coding.runtime.session.accounts import Accounts
+    from pi.coding.runtime.session.switching import Replacing
+    from pi.coding.runtime.session.tree import TreeMoves
 
 T = TypeVar("T")
 
@@ -172,7 +176,7 @@ class _Build:
         return "" if nothing else self._parts.whole_prompt
 
     def _replacing(self) -> Replacing:
-        from pi.coding.runtime.replacing import Replacing
+        from pi.coding.runtime.session.switching import Replacing
 
         return Replacing(
             self._core,
@@ -185,12 +189,12 @@ class _Build:
         )
 
     def _tree_moves(self) -> TreeMoves:
-        from pi.coding.runtime.tree_moves import TreeMoves
+        from pi.coding.runtime.session.tree import TreeMoves
 
         return TreeMoves(self._core, self._summaries, quiet=self._quiet)
 
     def _accounts(self) -> Accounts:
-        from pi.coding.runtime.accounts import Accounts
+        from pi.coding.runtime.session.accounts import Accounts
 
         return Accounts(self._core, self._ground.storage, self._ground.secrets)
 
@@ -295,7 +299,7 @@ class _Build:
 
     async def _open_nested(self, spec: SubSession) -> AgentSession:
         """A session in memory that works for this one, with what guards this one."""
-        from pi.coding.extension_host.sub_sessions import inherited
+        from pi.coding.extension_host.api.sub_sessions import inherited
 
         core = self._core
         named = isinstance(spec.model, str)

@@ -10,10 +10,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack
 
-from pi.agent.listeners import Listener
+from pi.agent.events import Listener
 from pi.agent.skills import Skill
-from pi.agent.tool import AgentTool
-from pi.agent.tool_forms import tool
+from pi.agent.tools.define import tool
+from pi.agent.tools.tool import AgentTool
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.messages import Image
 from pi.ai.models.model import Model, ThinkingLevel
@@ -22,22 +22,21 @@ from pi.base.errors import PiError
 from pi.base.files import expand_home
 from pi.base.fuzzy import nearest
 from pi.base.records import Record, replace
-from pi.coding.extension_host.finding import Factory
-from pi.coding.extension_host.finding import Wanted as WantedExtensions
+from pi.coding.extension_host.discovery.finding import Factory
+from pi.coding.extension_host.discovery.finding import Wanted as WantedExtensions
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.resources.context_files import ContextFile
 from pi.coding.resources.discovery import Brought, Wanted
-from pi.coding.resources.frontmatter import read_text
 from pi.coding.resources.prompts import PromptTemplate
-from pi.coding.runtime.agent_session import AgentSession
+from pi.coding.resources.sources import read_text
 from pi.coding.runtime.assemble import assemble
-from pi.coding.runtime.host import Host
-from pi.coding.runtime.options import SessionOptions, ToolWishes
-from pi.coding.runtime.parts import Parts
+from pi.coding.runtime.machine import Host
+from pi.coding.runtime.options import Parts, SessionOptions, ToolWishes
+from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.runtime.session_manager import SessionManager
 from pi.coding.runtime.session_places import named_session_dir
 from pi.coding.settings.settings import Settings
-from pi.coding.trust.trust import AskPerson
+from pi.coding.trust import AskPerson
 
 T = TypeVar("T")
 

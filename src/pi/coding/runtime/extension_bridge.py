@@ -9,48 +9,46 @@ from typing import Literal
 from pi.agent.events import AgentStart, MessageUpdate
 from pi.base.errors import PiError
 from pi.coding.bus import Bus
-from pi.coding.extension_host.answers import ResourcesAnswer, as_custom_message
-from pi.coding.extension_host.host import ExtensionHost
-from pi.coding.extension_host.run_events import (
+from pi.coding.extension_host.events.answers import ResourcesAnswer, as_custom_message
+from pi.coding.extension_host.events.policy import forced_prompt, options_from, with_options
+from pi.coding.extension_host.events.run import (
     BeforeAgentStartEvent,
     InputEvent,
     MessageUpdateEvent,
     ModelSelectEvent,
     ThinkingLevelSelectEvent,
 )
-from pi.coding.extension_host.session_events import (
-    CacheWarmingDecisionEvent,
-    ResourcesDiscoverEvent,
-    SessionBeforeForkEvent,
-    SessionBeforeSwitchEvent,
-    SessionForkEvent,
-    SessionInfoChangedEvent,
-    SessionShutdownEvent,
-    SessionStartEvent,
-    SessionSwitchEvent,
-    UserBashEvent,
-)
-from pi.coding.prompt.sections import PromptParts, prompt_sections
-from pi.coding.runtime.core import Core
-from pi.coding.runtime.events import (
+from pi.coding.extension_host.events.session import (
     BeforeFork,
     BeforeRun,
     BeforeSwitch,
+    CacheWarmingDecisionEvent,
     Input,
     InputAnswer,
     ModelSelected,
+    ResourcesDiscoverEvent,
     RunAnswer,
+    SessionBeforeForkEvent,
+    SessionBeforeSwitchEvent,
     SessionEnding,
+    SessionForkEvent,
     SessionInfoChanged,
+    SessionInfoChangedEvent,
+    SessionShutdownEvent,
     SessionStarted,
+    SessionStartEvent,
+    SessionSwitchEvent,
     SwitchDecision,
     Switched,
     ThinkingLevelSelected,
     UserBash,
+    UserBashEvent,
     WarmCache,
 )
-from pi.coding.runtime.prompt_options import forced_prompt, options_from, with_options
-from pi.coding.shell.user_commands import BashResult
+from pi.coding.extension_host.host import ExtensionHost
+from pi.coding.prompt import PromptParts, prompt_sections
+from pi.coding.runtime.live import Core
+from pi.coding.shell.local import BashResult
 
 OWNER = "extensions"
 

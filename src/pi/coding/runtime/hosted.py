@@ -6,9 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from pi.agent.agent import StreamFn
-from pi.coding.extension_host.sub_sessions import SubSession
-from pi.coding.runtime.agent_session import AgentSession
-from pi.coding.runtime.core import Core
+from pi.coding.port.results import SubSession
 from pi.coding.runtime.hosted_control import HostedControl
 from pi.coding.runtime.hosted_parts import (
     HostedFacts,
@@ -18,7 +16,9 @@ from pi.coding.runtime.hosted_parts import (
     HostedTools,
 )
 from pi.coding.runtime.hosted_runs import HostedEvents, HostedRuns
-from pi.coding.runtime.when_idle import WhenIdle
+from pi.coding.runtime.live import Core
+from pi.coding.runtime.session.agent_session import AgentSession
+from pi.coding.runtime.session.runs import WhenIdle
 
 
 class Hosted:

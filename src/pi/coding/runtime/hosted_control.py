@@ -10,13 +10,13 @@ from typing import Any, Literal, Unpack
 from pi.ai.messages import Json
 from pi.base.tasks import awaited
 from pi.coding.extension_host.control import Cancelled, Setup, TreeOptions
-from pi.coding.extension_host.replicas import Remote, Replica
-from pi.coding.extension_host.sub_sessions import NestedSession, SubSession
-from pi.coding.runtime.agent_session import AgentSession
-from pi.coding.runtime.core import Core
-from pi.coding.runtime.elsewhere import Elsewhere
-from pi.coding.runtime.replica import FollowedReplica
-from pi.coding.runtime.when_idle import WhenIdle
+from pi.coding.port.remote import Remote, Replica
+from pi.coding.port.results import SubSession
+from pi.coding.port.session import NestedSession
+from pi.coding.runtime.live import Core, Elsewhere
+from pi.coding.runtime.session.agent_session import AgentSession
+from pi.coding.runtime.session.replica import FollowedReplica
+from pi.coding.runtime.session.runs import WhenIdle
 
 
 class HostedControl:

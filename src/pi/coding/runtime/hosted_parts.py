@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pi.agent.agent import StreamFn
-from pi.agent.declaring import whole
-from pi.agent.tool import AgentTool, FilePreview
+from pi.agent.model_requests import whole
+from pi.agent.tools.tool import AgentTool, FilePreview
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.factory import Network, make_services
 from pi.ai.messages import AssistantMessage, Context, Message, ToolCall
@@ -18,26 +18,25 @@ from pi.ai.stream import EventStream
 from pi.base.clock import Clock
 from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.blobs.store import BlobStore
-from pi.coding.extension_host.prompt_options import SystemPromptOptions
+from pi.coding.extension_host.events.policy import options_from
 from pi.coding.files.local import LocalFiles
 from pi.coding.models.registry import ModelRegistry
+from pi.coding.port.results import SessionState
+from pi.coding.prompt import SystemPromptOptions
 from pi.coding.resources.discovery import Resources
 from pi.coding.resources.kinds import Where
-from pi.coding.runtime.agent_session import AgentSession
-from pi.coding.runtime.core import Core
-from pi.coding.runtime.prompt_options import options_from
-from pi.coding.runtime.results import SessionState
-from pi.coding.session.conversion import convert_to_llm
-from pi.coding.session.entries import KnownEntry
+from pi.coding.runtime.live import Core
+from pi.coding.runtime.session.agent_session import AgentSession
+from pi.coding.session.context import convert_to_llm
+from pi.coding.session.entries import CustomMessage, KnownEntry, SessionMessage
 from pi.coding.session.log import SessionLog
-from pi.coding.session.messages import CustomMessage, SessionMessage
-from pi.coding.session.numbers import ContextUsage, SessionStats
+from pi.coding.session.views import ContextUsage, SessionStats
 from pi.coding.settings.settings import Settings
-from pi.coding.trust.trust import needs_trust
+from pi.coding.trust import needs_trust
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
-    from pi.ai.exchange import Services
     from pi.ai.http.client import HttpClient
+    from pi.ai.wire_support.exchange import Services
 
 
 class HostedPlace:

@@ -7,21 +7,22 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextvars import Context as TaskContext
 from typing import Any
 
+from msgspec import UNSET
+
 from pi.agent.errors import AgentBusy
 from pi.agent.events import AgentEnd
-from pi.agent.open_answer import MessageToken
 from pi.agent.policy import Interrupt, Request
+from pi.agent.response import MessageToken
 from pi.ai.messages import Image, Json
 from pi.base.errors import PiError
-from pi.base.records import UNSET
 from pi.base.tasks import TaskScope
-from pi.coding.compaction.branches import TreeMoved
-from pi.coding.extension_host.failures import ExtensionError, words
+from pi.coding.compaction.events import TreeMoved
+from pi.coding.extension_host.errors import ExtensionError, words
+from pi.coding.extension_host.events.session import ModelSelected, ThinkingLevelSelected
 from pi.coding.extension_host.scope import Scope
-from pi.coding.runtime.agent_session import AgentSession
-from pi.coding.runtime.core import Core
-from pi.coding.runtime.events import ModelSelected, ThinkingLevelSelected
-from pi.coding.session.messages import CustomMessage
+from pi.coding.runtime.live import Core
+from pi.coding.runtime.session.agent_session import AgentSession
+from pi.coding.session.entries import CustomMessage
 
 MOVES = (TreeMoved, ModelSelected, ThinkingLevelSelected)
 """What is told over the bus only, and may change the leaf or the state of a session."""

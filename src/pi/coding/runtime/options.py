@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pi.ai.models.model import ThinkingLevel
-from pi.base.records import Record, field
-from pi.coding.extension_host.finding import Wanted as WantedExtensions
+from msgspec import field
+
+from pi.agent.tools.tool import AgentTool
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.base.records import Record
+from pi.coding.blobs.artifacts import Artifacts
+from pi.coding.bus import Bus
+from pi.coding.extension_host.discovery.finding import Wanted as WantedExtensions
+from pi.coding.models.registry import ModelRegistry
 from pi.coding.resources.discovery import Wanted
+from pi.coding.session.log import SessionLog
+from pi.coding.session.opening import Shelf, new_session
+from pi.coding.settings.settings import Settings
+from pi.coding.trust import AskPerson, Trust
+
+if TYPE_CHECKING:
+    from pi.coding.extension_host.host import ExtensionHost
+    from pi.coding.extension_host.watchdog import OnStall
+    from pi.coding.port.ui import ExtensionUI, Mode
+
+
+LastResort: TypeAlias = Callable[[], Awaitable[Model | None]]
+"""Gives a model when nobody else can answer."""
 
 
 class ToolWishes(Record):
@@ -52,3 +74,45 @@ class SessionOptions(Record):
     """Beat the settings files, for this run."""
     name: str | None = None
     offline: bool = False
+
+
+# What a caller gives a session instead of having it discovered.
+
+
+OpenLog = Callable[[Shelf], SessionLog]
+"""Makes or opens the session that is wanted."""
+
+
+class Parts(Record):
+    """What is given instead of being discovered; ``None`` means discover it."""
+
+    registry: ModelRegistry | None = None
+    auth_storage: AuthStorage | None = None
+    """Where the registry, if it is discovered, finds credentials."""
+    model: Model | None = None
+    last_resort: LastResort | None = None
+    settings: Settings | None = None
+    """All settings: those of the project are not added to them."""
+    tools: tuple[AgentTool, ...] = ()
+    """Beside the built-in ones."""
+    whole_prompt: str | None = None
+    """Nothing is added to it."""
+    open_log: OpenLog = new_session
+    session_dir: Path | None = None
+    persistent: bool = True
+    stays_if_gone: bool = False
+    """Whether a session whose folder is gone goes on in the one that was given."""
+    ask_trust: AskPerson | None = None
+    trust: Trust | None = None
+    """What was decided for the session that this one works for; nobody is asked again."""
+    bus: Bus | None = None
+    parent: ExtensionHost | None = None
+    """The extensions of the session that this one works for."""
+    artifacts: Artifacts | None = None
+    """Where that session keeps long outputs; this one keeps them there, too."""
+    mode: Mode = "print"
+    """How extensions are told that pi runs, until a mode says otherwise."""
+    ui: ExtensionUI | None = None
+    """How extensions reach the person before a mode says so: whether to trust the project."""
+    on_stall: OnStall | None = None
+    """Called, in a thread of its own, when an extension holds everything up."""

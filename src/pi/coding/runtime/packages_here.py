@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.coding.packages.discovery import Layer, Package, find_packages, layers_of
-from pi.coding.packages.fetching import fetch_missing, layer_for_one_run
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.stores import Stores
-from pi.coding.runtime.host import Host
+from pi.coding.packages.session_packages import Stores, fetch_missing, layer_for_one_run
+from pi.coding.runtime.machine import Host
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.settings.settings import Settings
 

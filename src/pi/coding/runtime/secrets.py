@@ -7,16 +7,16 @@ from contextlib import suppress
 from threading import RLock
 
 from pi.ai.auth import secrets
+from pi.ai.auth.config_values import used_secrets
 from pi.ai.auth.errors import StoreDamaged
 from pi.ai.auth.secrets import Secrets
 from pi.ai.auth.storage import AuthStorage
-from pi.ai.auth.values import used_secrets
 from pi.ai.messages import Json
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.base.files import read_if_exists
-from pi.coding.runtime.host import Host
-from pi.coding.settings.file import SettingsFile
+from pi.coding.runtime.machine import Host
+from pi.coding.settings.files import SettingsFile
 
 
 class KnownSecrets:

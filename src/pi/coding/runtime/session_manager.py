@@ -9,18 +9,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
+from msgspec import UNSET
+
 from pi.base.files import expand_home
-from pi.base.records import UNSET
 from pi.coding.runtime.session_places import directory_given, session_catalog, session_shelf
-from pi.coding.session import forking, opening
-from pi.coding.session.catalog import ListedSession, SessionCatalog
+from pi.coding.session import file_operations, opening
+from pi.coding.session.catalog import ListedSession, SessionCatalog, read_header
 from pi.coding.session.context import SessionContext, build_session_context
 from pi.coding.session.entries import BranchSummary, Entry, KnownEntry, SessionHeader
-from pi.coding.session.facts import read_header
 from pi.coding.session.log import SessionLog
+from pi.coding.session.lookup import find_by_id, session_to_continue
 from pi.coding.session.opening import Shelf
-from pi.coding.session.resolving import find_by_id, session_to_continue
-from pi.coding.session.tree_view import TreeNode, session_tree
+from pi.coding.session.views import TreeNode, session_tree
 
 ROOT = "root"
 """What a branch summary names when the branch that was left had no entry."""
@@ -93,7 +93,7 @@ class SessionManager:
     ) -> Self:
         """A new session of ``cwd`` with all entries of a file."""
         shelf = _shelf(cwd, session_dir, agent_dir)
-        return cls(forking.fork_file(expand_home(path).absolute(), shelf), shelf)
+        return cls(file_operations.fork_file(expand_home(path).absolute(), shelf), shelf)
 
     @classmethod
     def continue_recent(
@@ -223,7 +223,7 @@ class SessionManager:
 
     def create_branched_session(self, leaf_id: str) -> Self:
         """The path to an entry as a session of its own."""
-        return type(self)(forking.fork_at(self.log, leaf_id, self._shelf), self._shelf)
+        return type(self)(file_operations.fork_at(self.log, leaf_id, self._shelf), self._shelf)
 
     def close(self) -> None:
         """Let others write to the session."""

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi.base.files import expand_home
-from pi.coding.blobs.images import BlobOptions
-from pi.coding.blobs.store import BlobStore
-from pi.coding.runtime.host import Host, settings_here
-from pi.coding.session.naming import session_directory
+from pi.coding.blobs.store import BlobOptions, BlobStore
+from pi.coding.runtime.machine import Host, settings_here
+from pi.coding.session.naming import Stamps, session_directory
 from pi.coding.session.opening import Shelf
-from pi.coding.session.stamps import Stamps
 from pi.coding.settings.settings import Settings
 
 if TYPE_CHECKING:  # a session that begins needs no list of the others

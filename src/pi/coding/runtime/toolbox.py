@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from pi.agent.tool import AgentTool
-from pi.coding.prompt.sections import ToolNote
+from pi.agent.tools.tool import AgentTool
+from pi.coding.prompt import ToolNote
 from pi.coding.runtime.options import ToolWishes
 from pi.coding.runtime.workspace import Workspace
 
 if TYPE_CHECKING:
-    from pi.coding.extension_host.tools import ExtensionTool
+    from pi.coding.extension_host.contributions.tools import ExtensionTool
 
 
 class Toolbox:

@@ -13,15 +13,13 @@ from pi.base.tasks import TaskScope
 from pi.coding.compaction.options import check_tokens
 from pi.coding.files.local import LocalFiles
 from pi.coding.resources.discovery import Lists, Resources, Surroundings, discover
-from pi.coding.resources.source import Place
-from pi.coding.runtime.dotenv import NAME as DOTENV
-from pi.coding.runtime.dotenv import Environment, read_dotenv
-from pi.coding.runtime.extended_bash import BashValues, extended_bash
-from pi.coding.runtime.for_session import ForSession
-from pi.coding.runtime.host import Host
+from pi.coding.resources.sources import Place
+from pi.coding.runtime.machine import NAME as DOTENV
+from pi.coding.runtime.machine import Environment, Host, read_dotenv
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.runtime.secrets import KnownSecrets
-from pi.coding.settings.file import SettingsFile
+from pi.coding.runtime.tool_support import BashValues, ForSession, extended_bash
+from pi.coding.settings.files import SettingsFile
 from pi.coding.settings.settings import Settings
 from pi.coding.settings.values import Values
 from pi.coding.shell.environment import (
@@ -31,13 +29,11 @@ from pi.coding.shell.environment import (
     service_environment,
     set_by_profiles,
 )
-from pi.coding.shell.local import LocalShell, ShellOptions
+from pi.coding.shell.local import LocalShell, ShellOptions, UserCommands
 from pi.coding.shell.spill import SpillFolder
-from pi.coding.shell.user_commands import UserCommands
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.tools.registry import BuiltIn, Workplace, built_in_tools
-from pi.coding.trust.gated import CONTEXT_FILES, gated_in
-from pi.coding.trust.trust import Trust
+from pi.coding.trust import CONTEXT_FILES, Trust, gated_in
 
 if TYPE_CHECKING:  # loaded when they are needed, which most sessions do not
     from pi.coding.packages.discovery import Package

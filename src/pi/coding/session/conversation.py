@@ -10,12 +10,13 @@ from pi.coding.session.context import REPLACING, message_of, shown_messages
 from pi.coding.session.entries import (
     ContextEdit,
     Custom,
+    CustomMessage,
     CustomMessageEntry,
     KnownEntry,
     MessageEntry,
+    SessionMessage,
 )
 from pi.coding.session.log import SessionLog
-from pi.coding.session.messages import CustomMessage, SessionMessage
 
 PUBLIC = (ContextEdit, Custom, CustomMessageEntry, MessageEntry)
 """Drafts that are told as ``entry_appended``; the others have events of their own or none."""

@@ -6,14 +6,17 @@ and its leaf.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+
+from msgspec import UNSET
 
 from pi.ai.messages import Json, SystemMessage
 from pi.base.json_lines import encode_line
-from pi.base.records import UNSET, replace
-from pi.coding.session.annotations import ANNOTATING, Annotations, Bookmark
+from pi.base.records import Record, replace
 from pi.coding.session.entries import (
+    CustomMessage,
     Entry,
     KnownEntry,
     Label,
@@ -21,13 +24,158 @@ from pi.coding.session.entries import (
     SessionHeader,
     SessionInfo,
 )
-from pi.coding.session.errors import SessionProblem
-from pi.coding.session.messages import CustomMessage
-from pi.coding.session.mirror import Mirror
-from pi.coding.session.naming import clean_name
+from pi.coding.session.errors import EntryNotFound, SessionProblem
+from pi.coding.session.naming import Stamps, clean_name
 from pi.coding.session.reading import Outline, SessionFile, decode_entry, outline, read_object
-from pi.coding.session.stamps import Stamps
-from pi.coding.session.tree import EntryTree
+from pi.coding.session.writing import Mirror
+
+# Which entry follows which.
+#
+# Entries are known by their place, the number of their line among the entries of the file. An
+# entry whose parent is not there is a root. A circle of parents is cut at one of its entries,
+# which becomes a root too: every walk ends, and every entry is reached from some root.
+
+
+_NONE = -1
+
+
+class EntryTree:
+    """The tree of a session; it only grows."""
+
+    def __init__(self, outlines: Sequence[Outline] = ()) -> None:
+        self._outlines = list(outlines)
+        self._places = {outline.id: place for place, outline in enumerate(outlines)}
+        known = self._places.get
+        self._parents = array("q", [known(each.parent_id or "", _NONE) for each in outlines])
+        self._children: dict[int, list[int]] | None = None
+        self._cut_circles()
+
+    def __len__(self) -> int:
+        return len(self._outlines)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._places
+
+    @property
+    def outlines(self) -> Sequence[Outline]:
+        """What is known of every entry, by place."""
+        return self._outlines
+
+    def place(self, id: str) -> int:
+        """Where the entry is; ``EntryNotFound`` if there is none."""
+        try:
+            return self._places[id]
+        except KeyError:
+            raise EntryNotFound(id) from None
+
+    def add(self, outline: Outline) -> int:
+        """Let an entry follow its parent, if that is there already; gives its place."""
+        place = len(self._outlines)
+        parent = self._places.get(outline.parent_id or "", _NONE)
+        self._outlines.append(outline)
+        self._parents.append(parent)
+        self._places[outline.id] = place
+        if self._children is not None:
+            self._children.setdefault(parent, []).append(place)
+        return place
+
+    def parent(self, place: int) -> int | None:
+        """The entry before; ``None`` for a root."""
+        parent = self._parents[place]
+        return None if parent == _NONE else parent
+
+    def children(self, place: int | None) -> Sequence[int]:
+        """The entries that follow ``place``, in the order of the file; the roots for ``None``."""
+        if self._children is None:
+            self._children = {}
+            for child, parent in enumerate(self._parents):
+                self._children.setdefault(parent, []).append(child)
+        return self._children.get(_NONE if place is None else place, ())
+
+    def siblings(self, place: int) -> Sequence[int]:
+        """The entries that follow the same parent, with this one among them."""
+        return self.children(self.parent(place))
+
+    def upwards(self, leaf: int | None) -> Iterator[int]:
+        """From ``leaf`` to its root; nothing for ``None``."""
+        place = _NONE if leaf is None else leaf
+        while place != _NONE:
+            yield place
+            place = self._parents[place]
+
+    def path(self, leaf: int | None) -> list[int]:
+        """From the root to ``leaf``; empty for ``None``."""
+        places = list(self.upwards(leaf))
+        places.reverse()
+        return places
+
+    def left_behind(self, old_leaf: int | None, new_leaf: int | None) -> list[int]:
+        """What is on the path to ``old_leaf`` and not on the one to ``new_leaf``, in order."""
+        shared = set(self.path(new_leaf))
+        return [place for place in self.path(old_leaf) if place not in shared]
+
+    def _cut_circles(self) -> None:
+        """Make a root of one entry in every circle. Nearly linear: walks are remembered.
+
+        A circle always goes through an entry whose parent is itself or comes later in the file.
+        """
+        suspects = [place for place, parent in enumerate(self._parents) if parent >= place]
+        parents = [self._parents[place] for place in suspects]
+        for place in suspects:
+            self._parents[place] = _NONE
+        above: dict[int, int] = {}
+
+        def root(place: int) -> int:
+            walked = []
+            while (higher := above.get(place, self._parents[place])) != _NONE:
+                walked.append(place)
+                place = higher
+            above.update(dict.fromkeys(walked, place))
+            return place
+
+        for place, parent in zip(suspects, parents, strict=True):
+            if root(parent) != place:
+                self._parents[place] = parent
+
+
+# What entries say about others and about the session: labels and the name.
+#
+# The last word counts, in the order of the file, whatever branch it is on.
+
+
+ANNOTATING = frozenset({"label", "session_info"})
+"""The types of the entries that say something."""
+
+
+class Bookmark(Record):
+    """A label as it is now."""
+
+    label: str
+    timestamp: str
+    """When it was set."""
+
+
+class Annotations:
+    """Labels by the id of the entry that they are on, and the session's name."""
+
+    def __init__(self) -> None:
+        self._labels: dict[str, Bookmark] = {}
+        self.name: str | None = None
+
+    @property
+    def labels(self) -> Mapping[str, Bookmark]:
+        """All labels; the one that was set last comes last."""
+        return self._labels
+
+    def read(self, entry: Entry) -> None:
+        """Take in what an entry says."""
+        match entry:
+            case Label(target_id=target, label=label):
+                self._labels.pop(target, None)
+                if isinstance(label, str) and (shown := clean_name(label)):
+                    self._labels[target] = Bookmark(label=shown, timestamp=entry.timestamp)
+            case SessionInfo(name=name):
+                self.name = (clean_name(name) if isinstance(name, str) else "") or None
 
 
 class SessionLog:

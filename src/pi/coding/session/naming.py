@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Container
+from datetime import datetime
 from pathlib import Path
 
+from msgspec import field
+
+from pi.base.clock import Clock, SystemClock, iso_timestamp
+from pi.base.ids import RandomBytes, short_id, uuid7
+from pi.base.records import Record
 from pi.base.terminal_text import one_line
 
 _SEPARATORS = str.maketrans("/\\:", "---")
@@ -53,3 +60,33 @@ def is_session_id(text: str) -> bool:
 def clean_name(name: str) -> str:
     """A session's name or a label as it is stored and shown: one line, no control characters."""
     return one_line(name)
+
+
+# Ids and times of what is new.
+
+
+class Stamps(Record, kw_only=False):
+    """Makes ids and times; tests give it a clock and bytes of their own."""
+
+    clock: Clock = field(default_factory=SystemClock)
+    random_bytes: RandomBytes = os.urandom
+
+    def now(self) -> str:
+        """The time as session files write it."""
+        return iso_timestamp(self.clock.now_ms())
+
+    def session_id(self) -> str:
+        """An id for a session; ids sort by age."""
+        return uuid7(self.clock.now_ms(), self.random_bytes)
+
+    def entry_id(self, taken: Container[str]) -> str:
+        """An id for an entry that is not in ``taken``."""
+        return short_id(taken, self.random_bytes)
+
+
+def milliseconds(timestamp: str) -> int:
+    """When a time of a session file was, in milliseconds since 1970; 0 for what is no time."""
+    try:
+        return round(datetime.fromisoformat(timestamp).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return 0

@@ -19,9 +19,9 @@ from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.files import FileProblem, private_directory
 from pi.base.processes import allow_listed, find_program, run
-from pi.coding.blobs.folder import artifact_directory
+from pi.coding.blobs.artifacts import artifact_directory
 from pi.coding.session.errors import SessionNotFound
-from pi.coding.session.locking import sole_use
+from pi.coding.session.writing import sole_use
 
 log = logging.getLogger(__name__)
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
+from msgspec import Meta, field
+
 from pi.ai.messages import Json
 from pi.ai.models.model import ThinkingLevel
-from pi.base.records import Meta, Record, field
+from pi.base.records import Record
 
 GLOBAL_ONLY = frozenset({"cacheWarming", "defaultProjectTrust", "httpProxy", "oauthClients"})
 """What a project may not decide for the person."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
+from pi.ai.auth.config_values import SHORTEST_SECRET
 from pi.ai.auth.secrets import EVERYDAY, SHORTEST_PART
-from pi.ai.auth.values import SHORTEST_SECRET
 from pi.base.records import Record
 
 Reason: TypeAlias = Literal["credential", "dotenv", "git", "session", "denied"]

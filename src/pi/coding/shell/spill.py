@@ -13,9 +13,9 @@ from pi.base.clock import Clock
 from pi.base.files import open_private
 from pi.base.ids import RandomBytes
 from pi.coding.blobs.artifacts import Artifact
-from pi.coding.shell.truncation import size_text
 
 log = logging.getLogger(__name__)
+
 
 OLDEST = 7 * 24 * 3600
 """Seconds after which a spill file is removed."""
@@ -166,3 +166,12 @@ def _link(target: Path, path: Path) -> bool:
             link(target, path)
             return True
     return False
+
+
+def size_text(size: int) -> str:
+    """A number of bytes for people: ``512B``, ``50.0KB``, ``1.5MB``."""
+    if size < 1024:
+        return f"{size}B"
+    if size < 1024 * 1024:
+        return f"{size / 1024:.1f}KB"
+    return f"{size / (1024 * 1024):.1f}MB"

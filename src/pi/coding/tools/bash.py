@@ -7,17 +7,19 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Annotated
 
-from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult, Update
-from pi.agent.tool_forms import NO_OUTPUT, make_tool
+from msgspec import UNSET, Meta, UnsetType
+
+from pi.agent.tools.define import NO_OUTPUT, make_tool
+from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult, Update
 from pi.ai.messages import Json, Text
 from pi.base.errors import PiError
 from pi.base.processes import SpawnFailed
-from pi.base.records import UNSET, Meta, Record, UnsetType
+from pi.base.records import Record
 from pi.coding.shell.local import Ended, LocalShell
 from pi.coding.shell.locating import NoShell
-from pi.coding.shell.output import Output, Written
-from pi.coding.shell.truncation import MOST_BYTES, size_text
-from pi.coding.tools.descriptions import PREFER_STRICT, description
+from pi.coding.shell.output import MOST_BYTES, Output, Written
+from pi.coding.shell.spill import size_text
+from pi.coding.tools.declarations import PREFER_STRICT, description
 
 LONGEST = 7 * 24 * 3600
 """Seconds; whoever asks for more has probably meant milliseconds."""

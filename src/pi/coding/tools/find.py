@@ -8,15 +8,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
-from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
-from pi.agent.tool_forms import make_tool
-from pi.base.records import UNSET, Meta, Record, UnsetType
+from msgspec import UNSET, Meta, UnsetType
+
+from pi.agent.tools.define import make_tool
+from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+from pi.base.records import Record
 from pi.coding.files.local import LocalFiles
-from pi.coding.resources.globs import PatternTooLarge, compile_glob, expand_braces
-from pi.coding.tools.descriptions import description
-from pi.coding.tools.file_listing import FileListing
-from pi.coding.tools.listing import REFINE, at_least_one, listing, more_than
-from pi.coding.tools.search_places import is_there, must_be_open
+from pi.coding.resources.ignore import PatternTooLarge, compile_glob, expand_braces
+from pi.coding.tools.declarations import description
+from pi.coding.tools.listing import (
+    REFINE,
+    FileListing,
+    at_least_one,
+    is_there,
+    listing,
+    more_than,
+    must_be_open,
+)
 
 MOST_RESULTS = 1000
 

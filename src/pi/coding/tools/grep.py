@@ -8,15 +8,24 @@ from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
-from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
-from pi.agent.tool_forms import make_tool
-from pi.base.records import UNSET, Meta, Record, UnsetType
+from msgspec import UNSET, Meta, UnsetType
+
+from pi.agent.tools.define import make_tool
+from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+from pi.base.records import Record
 from pi.coding.files.local import LocalFiles
-from pi.coding.files.window import read_lines
-from pi.coding.tools.descriptions import description
-from pi.coding.tools.listing import REFINE, Limited, at_least_one, listing, more_than
+from pi.coding.files.text import read_lines
+from pi.coding.tools.declarations import description
+from pi.coding.tools.listing import (
+    REFINE,
+    Limited,
+    at_least_one,
+    is_there,
+    listing,
+    more_than,
+    must_be_open,
+)
 from pi.coding.tools.programs import SearchPrograms
-from pi.coding.tools.search_places import is_there, must_be_open
 from pi.coding.tools.searching import LONGEST, Match, Search, search
 
 MOST_MATCHES = 100

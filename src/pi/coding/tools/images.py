@@ -3,17 +3,80 @@
 from __future__ import annotations
 
 import base64
+import codecs
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pi.ai.messages import Image
+from pi.ai.messages import Image, Text
 from pi.base.pictures import ONE_AT_A_TIME, UNREADABLE, TooManyPixels, open_picture, shrunk
 from pi.base.records import Record
-from pi.coding.tools.image_types import ImageType
 
 if TYPE_CHECKING:
     from PIL import Image as Pillow
+
+
+# What kind of picture some bytes are; names and extensions say nothing. Pure.
+
+
+HEADER = 64
+"""Bytes of a file that are enough to know."""
+
+_BMP_HEADERS = (12, 40, 52, 56, 64, 108, 124)
+
+
+class ImageType(Record):
+    """A kind of picture that models, or Pillow on their behalf, can see."""
+
+    mime: str
+    for_models: bool = True
+    """Whether providers take it as it is."""
+
+
+PNG = ImageType(mime="image/png")
+JPEG = ImageType(mime="image/jpeg")
+GIF = ImageType(mime="image/gif")
+WEBP = ImageType(mime="image/webp")
+BMP = ImageType(mime="image/bmp", for_models=False)
+
+
+def image_type(head: bytes) -> ImageType | None:
+    """The kind of picture that begins with ``head``, or ``None``.
+
+    More than the first letters is looked at: a text may well begin with GIF89a or BM.
+    """
+    head = head[:HEADER]
+    kind = _by_signature(head)
+    return None if kind is None or _is_text(head) else kind
+
+
+def _by_signature(head: bytes) -> ImageType | None:
+    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+        return PNG
+    if head.startswith(b"\xff\xd8\xff"):
+        return JPEG
+    if head[:6] in (b"GIF87a", b"GIF89a") and len(head) >= 13 and any(head[6:10]):
+        return GIF
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return WEBP
+    if head[:2] == b"BM" and _is_bmp(head):
+        return BMP
+    return None
+
+
+def _is_text(head: bytes) -> bool:
+    """Whether all of it can be read; the numbers at the beginning of a picture cannot."""
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(head)  # its end may be half a letter
+    except UnicodeDecodeError:
+        return False
+    return all(character.isprintable() or character.isspace() for character in text)
+
+
+def _is_bmp(head: bytes) -> bool:
+    reserved, header = head[6:10], int.from_bytes(head[14:18], "little")
+    return len(head) >= 18 and not any(reserved) and header in _BMP_HEADERS
+
 
 OMITTED = "[Image omitted: could not be resized below the inline image size limit.]"
 TOO_MANY_PIXELS = "[Image omitted: {}.]"
@@ -186,3 +249,56 @@ def _image(data: bytes, mime: str) -> Image:
 
 def _base64_size(size: int) -> int:
     return (size + 2) // 3 * 4
+
+
+# Pictures that others bring, such as extensions and clients, made to fit what models take.
+
+
+def fitted(
+    blocks: Sequence[Text | Image], limits: ImageLimits, *, keep_unreadable: bool = False
+) -> tuple[Text | Image, ...]:
+    """The same blocks, with smaller pictures where they are too large, and notes behind them.
+
+    What is no picture becomes a note, unless it is to be kept. Blocks: call it in a thread.
+    """
+    if not limits.resize:
+        return tuple(blocks)
+    return tuple(
+        part
+        for block in blocks
+        for part in (
+            _parts(block, limits, keep=keep_unreadable) if isinstance(block, Image) else (block,)
+        )
+    )
+
+
+def _parts(picture: Image, limits: ImageLimits, *, keep: bool) -> Iterator[Text | Image]:
+    data = _bytes(picture)
+    kind = image_type(data)
+    if kind is None:
+        yield picture if keep else Text(text=DAMAGED)
+        return
+    if len(picture.data) <= limits.max_bytes and _is_small(data, kind, limits):
+        yield picture
+        return
+    prepared = prepare_image(data, kind, limits)
+    if prepared.image is not None:
+        yield prepared.image
+    if prepared.notes:
+        yield Text(text="\n".join(prepared.notes))
+
+
+def _bytes(picture: Image) -> bytes:
+    try:
+        return base64.b64decode(picture.data)
+    except ValueError:
+        return b""
+
+
+def _is_small(data: bytes, kind: ImageType, limits: ImageLimits) -> bool:
+    """Whether a picture can go as it is, as far as its first bytes say."""
+    try:
+        width, height = open_picture(data).size
+    except UNREADABLE:
+        return False
+    return kind.for_models and width <= limits.max_width and height <= limits.max_height

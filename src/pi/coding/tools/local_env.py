@@ -6,12 +6,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Self
 
-from pi.agent.env import MOST_OUTPUT, ExecResult, OnOutput
-from pi.agent.error_codes import ExecutionError, ExecutionErrorCode, ExecutionFailed
+from pi.agent.env import (
+    MOST_OUTPUT,
+    ExecResult,
+    ExecutionError,
+    ExecutionErrorCode,
+    ExecutionFailed,
+    OnOutput,
+)
 from pi.base.errors import PiError
 from pi.base.processes import SpawnFailed
-from pi.coding.files.local import LocalFiles
-from pi.coding.files.references import System
+from pi.coding.files.local import LocalFiles, System
 from pi.coding.shell.local import Ended, LocalShell
 from pi.coding.shell.locating import NoShell
 from pi.coding.shell.output import Output

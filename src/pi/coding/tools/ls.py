@@ -7,14 +7,15 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
-from pi.agent.tool_forms import make_tool
-from pi.base.records import UNSET, Meta, Record, UnsetType
+from msgspec import UNSET, Meta, UnsetType
+
+from pi.agent.tools.define import make_tool
+from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+from pi.base.records import Record
+from pi.coding.files.errors import node_text
 from pi.coding.files.local import LocalFiles
-from pi.coding.files.node_errors import node_text
-from pi.coding.tools.descriptions import description
-from pi.coding.tools.listing import at_least_one, listing, more_than
-from pi.coding.tools.search_places import is_there
+from pi.coding.tools.declarations import description
+from pi.coding.tools.listing import at_least_one, is_there, listing, more_than
 
 MOST_ENTRIES = 500
 

@@ -9,17 +9,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
-from pi.agent.tool import AgentTool, ToolContext, ToolFailed, ToolResult
-from pi.agent.tool_forms import make_tool
+from msgspec import UNSET, Meta, UnsetType
+
+from pi.agent.tools.define import make_tool
+from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.messages import Json, Text
-from pi.base.records import UNSET, Meta, Record, UnsetType
+from pi.base.records import Record
+from pi.coding.files.errors import node_text
 from pi.coding.files.local import LocalFiles
-from pi.coding.files.node_errors import node_text
-from pi.coding.files.window import Window, read_window
-from pi.coding.shell.truncation import MOST_BYTES, Size, keep_head, size_text
-from pi.coding.tools.descriptions import PREFER_STRICT, description
-from pi.coding.tools.image_types import HEADER, ImageType, image_type
-from pi.coding.tools.images import ImageLimits, Prepared, prepare_image
+from pi.coding.files.text import Window, read_window
+from pi.coding.shell.output import MOST_BYTES, Size, keep_head
+from pi.coding.shell.spill import size_text
+from pi.coding.tools.declarations import PREFER_STRICT, description
+from pi.coding.tools.images import (
+    HEADER,
+    ImageLimits,
+    ImageType,
+    Prepared,
+    image_type,
+    prepare_image,
+)
 
 MOST_IMAGE_BYTES = 256 * 1024 * 1024
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from pi.agent.tool import AgentTool
+from pi.agent.tools.tool import AgentTool
 from pi.base.records import Record
 from pi.coding.files.local import LocalFiles
 from pi.coding.shell.local import LocalShell
-from pi.coding.tools.declared import declared_tool
+from pi.coding.tools.declarations import declared_tool
 from pi.coding.tools.images import ImageLimits
 from pi.coding.tools.programs import SearchPrograms
 
@@ -113,8 +113,8 @@ def _grep(place: Workplace) -> AgentTool:
 
 
 def _find(place: Workplace) -> AgentTool:
-    from pi.coding.tools.file_listing import FileListing
     from pi.coding.tools.find import find_tool
+    from pi.coding.tools.listing import FileListing
 
     return find_tool(place.files, FileListing(place.programs, home=place.home))
 

@@ -7,15 +7,17 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from pi.agent.error_codes import FileFailed
-from pi.agent.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
-from pi.agent.tool_forms import make_tool
+from msgspec import Meta
+
+from pi.agent.env import FileFailed
+from pi.agent.tools.define import make_tool
+from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
 from pi.ai.messages import Json
-from pi.base.records import Meta, Record
+from pi.base.records import Record
+from pi.coding.files.errors import cause_of, node_text
 from pi.coding.files.local import LocalFiles
-from pi.coding.files.node_errors import cause_of, node_text
-from pi.coding.tools.descriptions import PREFER_STRICT, description
-from pi.coding.tools.elision import elisions, refuse_elisions
+from pi.coding.tools.declarations import PREFER_STRICT, description
+from pi.coding.tools.matching import elisions, refuse_elisions
 
 
 class WriteParams(Record):

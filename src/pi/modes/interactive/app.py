@@ -9,15 +9,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from pi.base.tasks import TaskScope
-from pi.modes.interactive.frame import Frame
-from pi.modes.interactive.leaving import Leaving
+from pi.modes.interactive.layout import Frame, Leaving
 from pi.modes.interactive.startup import Start
 from pi.tui.terminal import Terminal
 
 if TYPE_CHECKING:  # loaded behind the first frame
     from pi.ai.messages import Image
-    from pi.modes.interactive.drafts import Drafts
-    from pi.modes.interactive.session_view import SessionView
+    from pi.modes.interactive.session_lifecycle import Drafts, SessionView
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +25,7 @@ DRAFT_SECONDS = 0.5
 
 async def run(start: Start) -> str:
     """Run the application on the terminal of the process; gives what to tell when it is over."""
-    from pi.tui.process_terminal import own_terminal  # tests bring their own terminal
+    from pi.tui.terminals.posix import own_terminal  # tests bring their own terminal
 
     terminal = own_terminal(start.environ, platform=sys.platform)
     return await App(start, terminal).run()
@@ -113,8 +111,7 @@ class App:
         await asyncio.sleep(0)  # the first frame is on the terminal before anything is loaded
         # Importing takes as long as a few frames; in a thread, keys are seen between two modules.
         await asyncio.to_thread(self._start.load)
-        from pi.modes.interactive.drafts import Drafts
-        from pi.modes.interactive.session_view import SessionView
+        from pi.modes.interactive.session_lifecycle import Drafts, SessionView
 
         self._view = SessionView(
             self._start, self._frame, self._tasks, self._leaving, quit=self.quit

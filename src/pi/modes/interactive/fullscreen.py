@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pi.modes.interactive.early_settings import EarlySettings
+from pi.modes.interactive.startup import EarlySettings
 from pi.modes.interactive.theme import Theme
 from pi.tui.component import Area, Component
 from pi.tui.fullscreen.display import FullscreenDisplay
 from pi.tui.fullscreen.keys import ScrollKeys, SearchBar
 from pi.tui.fullscreen.scroll_view import ScrollView
+from pi.tui.input.decoder import InputDecision
 from pi.tui.input.keymap import Keymap
-from pi.tui.input_pump import InputDecision
-from pi.tui.overlays import OverlayHandle
-from pi.tui.placement import OverlayOptions
+from pi.tui.overlays import OverlayHandle, OverlayOptions
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.tui import TUI
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from pi.base.records import Record
+import msgspec
+from msgspec import Meta
 
-if TYPE_CHECKING:  # none of this is loaded before the first frame
+from pi.base.files import read_if_exists, read_regular
+from pi.base.records import UNREADABLE, Record
+from pi.tui.input.keymap import Keymap, UserKeys, read_user_keys
+
+if TYPE_CHECKING:
     from pi.ai.messages import Image
     from pi.base.clock import Clock
-    from pi.coding.extension_host.stalls import OnStall
-    from pi.coding.extension_host.ui import ExtensionUI
-    from pi.coding.runtime.host import Host
-    from pi.coding.runtime.port import SessionPort
-    from pi.coding.trust.trust import AskPerson, Choice
+    from pi.coding.extension_host.watchdog import OnStall
+    from pi.coding.port.session import SessionPort
+    from pi.coding.port.ui import ExtensionUI
+    from pi.coding.runtime.machine import Host
+    from pi.coding.trust import AskPerson, Choice
     from pi.modes.interactive.ui import Commands, Ui
 
 
@@ -85,3 +91,67 @@ class Start(Record):
     verbose: bool = False
     system: str = "linux"
     """``sys.platform``."""
+
+
+# The few settings that the first frame needs, read before anything else is loaded.
+#
+# Names and defaults are those of ``pi.coding.settings.values``, which a test compares; loading
+# that module, and what it needs, would take a tenth of the time until the first frame.
+
+
+class EarlyTerminal(Record):
+    """What the person wants of their terminal."""
+
+    hyperlinks: bool | Literal["auto"] = "auto"
+    true_color: bool | Literal["auto"] = "auto"
+    images: Literal["kitty", "iterm2", "auto", False] = "auto"
+
+
+class EarlySettings(Record):
+    """How the first frame looks."""
+
+    theme: str | None = None
+    tui_mode: Literal["regular", "fullscreen"] = "regular"
+    fullscreen_exit_output: Literal["transcript", "resume-hint"] = "transcript"
+    fullscreen_scrollbar: Literal["auto", "always", "hidden"] = "auto"
+    default_thinking_level: str = "medium"
+    editor_padding_x: Annotated[int, Meta(ge=0, le=3)] = 0
+    autocomplete_max_visible: Annotated[int, Meta(ge=3, le=20)] = 5
+    show_hardware_cursor: bool = False
+    terminal: EarlyTerminal = EarlyTerminal()
+
+
+def early_settings(agent_dir: Path) -> EarlySettings:
+    """What the person's file says; if it is wrong, the session tells, and defaults hold."""
+    try:
+        content = read_regular(agent_dir / "settings.json")
+        return msgspec.json.decode(content.removeprefix(BOM_UTF8), type=EarlySettings)
+    except (OSError, *UNREADABLE):
+        return EarlySettings()
+
+
+# The person's key bindings, from ``keybindings.json``.
+
+
+NAME = "keybindings.json"
+
+
+def load_keys(keymap: Keymap, agent_dir: Path) -> tuple[str, ...]:
+    """Have ``keymap`` follow the file; gives what is wrong with it, in a line each."""
+    keys = _read(agent_dir / NAME)
+    keymap.load(keys.bindings)
+    shared = [
+        f"{NAME}: {conflict.key} is bound to {' and '.join(conflict.actions)}."
+        for conflict in keymap.conflicts
+    ]
+    return (*keys.problems, *shared)
+
+
+def _read(path: Path) -> UserKeys:
+    content = read_if_exists(path)
+    if content is None:
+        return UserKeys(bindings={})
+    try:
+        return read_user_keys(msgspec.json.decode(content))
+    except UNREADABLE as problem:
+        return UserKeys(bindings={}, problems=(f"{path} is not JSON: {problem}",))

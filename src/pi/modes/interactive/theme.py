@@ -12,7 +12,7 @@ from pi.tui.widgets.select_list import SelectTheme
 
 if TYPE_CHECKING:  # the first frame needs none of them
     from pi.tui.fullscreen.scroll_view import ScrollTheme
-    from pi.tui.widgets.markdown.look import CodeTheme, MarkdownTheme
+    from pi.tui.widgets.markdown.nodes import CodeTheme, MarkdownTheme
     from pi.tui.widgets.settings_list import SettingsTheme
 
 _SIXTEEN: dict[str, int | None] = {
@@ -149,7 +149,7 @@ class Theme:
     @cached_property
     def code(self) -> CodeTheme:
         """For source code."""
-        from pi.tui.widgets.markdown.look import CodeTheme
+        from pi.tui.widgets.markdown.nodes import CodeTheme
 
         return CodeTheme(
             comment=self.paint("syntaxComment"),
@@ -177,7 +177,7 @@ class Theme:
 
     def markdown_in(self, token: str, *, italic: bool = False) -> MarkdownTheme:
         """Markdown whose plain text has the colour of ``token``."""
-        from pi.tui.widgets.markdown.look import MarkdownTheme
+        from pi.tui.widgets.markdown.nodes import MarkdownTheme
 
         return MarkdownTheme(
             text=self.paint(token, italic=italic),

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 from pi.base.clock import Clock
 from pi.base.tasks import TaskScope
-from pi.coding.runtime.host import Host
+from pi.coding.runtime.machine import Host
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_choice import ThemeChoice
-from pi.tui.clipboard import Clipboard
-from pi.tui.completion.commands import Command
+from pi.modes.interactive.theme_selector import ThemeChoice
+from pi.tui.completion.sources import Command
 from pi.tui.component import Component
+from pi.tui.desktop import Clipboard
 from pi.tui.input.keymap import Keymap
-from pi.tui.overlays import OverlayHandle
-from pi.tui.placement import OverlayOptions
+from pi.tui.overlays import OverlayHandle, OverlayOptions
 
 if TYPE_CHECKING:
-    from pi.coding.runtime.port import SessionPort
+    from pi.coding.port.session import SessionPort
 
 T = TypeVar("T")
 

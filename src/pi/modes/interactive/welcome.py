@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import re
+from pathlib import Path
 
 from pi.base.errors import PiError
+from pi.base.files import read_if_exists
 from pi.modes.interactive.ui import Ui
 
 log = logging.getLogger(__name__)
@@ -32,7 +35,6 @@ async def welcome(ui: Ui, version: str) -> None:
 
 
 def _tell_changes(ui: Ui, seen: str, version: str) -> None:
-    from pi.modes.interactive.changes import changelog, changes_since  # once per update
     from pi.tui.widgets.markdown.widget import Markdown
 
     changes = changes_since(changelog(ui.host.docs) or "", seen)
@@ -42,3 +44,54 @@ def _tell_changes(ui: Ui, seen: str, version: str) -> None:
         ui.notify(f"Updated to {version}; /changelog tells what is new.")
     else:
         ui.say(Markdown(changes, theme=ui.theme.markdown))
+
+
+# The changelog: where it is, and which of its sections are new to somebody.
+
+
+NAME = "CHANGELOG.md"
+
+_SECTION = re.compile(r"^(?=## )", re.MULTILINE)
+_VERSION = re.compile(r"## \[?(\d+(?:\.\d+)*)")
+
+
+def changelog(docs: Path) -> str | None:
+    """The changelog beside the documentation, or at the root of a checkout."""
+    for folder in (docs, *docs.parents[:3]):
+        if (content := read_if_exists(folder / NAME)) is not None:
+            return content.decode("utf-8", "replace")
+    return None
+
+
+def changes_since(text: str, version: str) -> str:
+    """The sections of versions above ``version``, newest first; empty if there are none."""
+    parts = [part.strip() for part in _SECTION.split(text)]
+    return "\n\n".join(
+        part
+        for part in parts
+        if (found := _VERSION.match(part)) and _numbers(found[1]) > _numbers(version)
+    )
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", version)]
+
+
+# A word to who uses a plan of Anthropic: it may bill what other programs use apart from it.
+
+
+PROVIDER = "anthropic"
+WARNING = (
+    "You are logged in with a plan. Anthropic may bill what pi uses as extra usage, beyond the"
+    " plan. Set warnings.anthropicExtraUsage to false to be told no more."
+)
+
+
+async def warn_of_extra_usage(ui: Ui) -> None:
+    """Tell it if the login is what the model is asked with, and the person wants to be told."""
+    model, wanted = ui.port.models.current, ui.port.settings.values.warnings.anthropic_extra_usage
+    if model is None or model.provider != PROVIDER or not wanted:
+        return
+    accounts = await ui.port.accounts.all()
+    if any(each.provider.id == PROVIDER and each.logged_in for each in accounts):
+        ui.notify(WARNING, "warning")

@@ -9,12 +9,13 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from msgspec import UNSET
+
 from pi.base.errors import PiError
-from pi.base.records import UNSET
-from pi.modes.rpc.requests import Request
+from pi.modes.rpc.protocol import Request
 
 if TYPE_CHECKING:
-    from pi.coding.runtime.port import SessionPort
+    from pi.coding.port.session import SessionPort
 
 Handler: TypeAlias = "Callable[[SessionPort, Request], Awaitable[Any]]"
 

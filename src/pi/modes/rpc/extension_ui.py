@@ -6,15 +6,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from pi.ai.messages import Json
-from pi.coding.extension_host.drawing import Lines
-from pi.coding.extension_host.failures import ExtensionError
-from pi.coding.extension_host.ui import (
-    ExtensionUI,
-    NotifyKind,
-    Option,
-    Placement,
-    ThemeChange,
-)
+from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.port.drawing import Lines
+from pi.coding.port.ui import ExtensionUI, NotifyKind, Option, Placement, ThemeChange
 
 
 class RpcUI(ExtensionUI):

@@ -8,22 +8,23 @@ import os
 from collections.abc import AsyncIterator, Awaitable
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET
+
 from pi.agent.events import MessageStart
 from pi.ai.messages import AssistantMessage
 from pi.base.clock import SystemClock
 from pi.base.errors import PiError
 from pi.base.ids import uuid7
 from pi.base.json_lines import BadLine, LineSplitter
-from pi.base.records import UNSET
 from pi.base.tasks import TaskScope
-from pi.modes.output import Output
-from pi.modes.records import event_line
+from pi.modes.headless import event_line
 from pi.modes.rpc.commands import COMMANDS, LONG, PROMPTING, REPLACING
 from pi.modes.rpc.extension_ui import RpcUI
-from pi.modes.rpc.requests import BadRequest, Request, answer_line, parse_request
+from pi.modes.rpc.protocol import BadRequest, Request, answer_line, parse_request
+from pi.modes.stdio import Output
 
 if TYPE_CHECKING:
-    from pi.coding.runtime.port import SessionPort
+    from pi.coding.port.session import SessionPort
 
 log = logging.getLogger(__name__)
 

@@ -5,33 +5,129 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Sequence
 
+from pi.base.records import replace
 from pi.tui.component import Area, Component
 from pi.tui.display import Leave
-from pi.tui.fullscreen.mouse import MouseRouter, targets_at
-from pi.tui.images import kitty
-from pi.tui.input.mouse import MouseReport
+from pi.tui.images import protocols
+from pi.tui.input.reports import MouseReport
+from pi.tui.mouse import MouseAnswer, MouseEvent, MouseType, TakesMouse
 from pi.tui.overlays import OverlayHandle
-from pi.tui.screen.compositing import Layer, composite
+from pi.tui.screen.pane_match import Tape
 from pi.tui.screen.rows import (
     WRAP_OFF,
     WRAP_ON,
     Caret,
+    Layer,
     RowPrinter,
+    composite,
     find_caret,
     window_rows,
     without_markers,
 )
 from pi.tui.screen.screen import BEGIN_SYNC, END_SYNC, HIDE_CURSOR, SHOW_CURSOR, Repaint
-from pi.tui.screen.tape import Tape
 from pi.tui.stacks import VStack
 from pi.tui.terminal import Size
+
+log = logging.getLogger(__name__)
+
+
+# Brings what the mouse does to the components under it, in their own coordinates.
+
+
+def targets_at(top: Area, x: int, y: int) -> list[Area]:
+    """Everything under a cell of the screen, the innermost first, with its area of the screen.
+
+    As far as components say where their children are.
+    """
+    if not top.covers(x, y):
+        return []
+    found: list[Area] = []
+    areas_at: Callable[[int], list[Area]] | None = getattr(top.component, "areas_at", None)
+    for area in areas_at(y - top.row) if areas_at is not None else ():
+        child = replace(area, row=top.row + area.row, column=top.column + area.column)
+        found += targets_at(child, x, y)
+    return [*found, top]
+
+
+class MouseRouter:
+    """Brings reports to components and remembers who has captured the mouse.
+
+    A press and a release on the same cell are a click; clicks that follow each other on the same
+    cell are counted, as long as the mouse is not moved in between.
+    """
+
+    def __init__(self) -> None:
+        self._captured: Area | None = None
+        self._pressed: tuple[int, int] | None = None
+        self._clicks = 0
+        self._clicked: tuple[int, int] | None = None
+
+    def route(
+        self, report: MouseReport, targets: list[Area]
+    ) -> tuple[MouseAnswer, Component | None]:
+        """Deliver a report; the answer of whoever handled it, and who that was."""
+        kinds: list[MouseType] = [report.action]
+        if report.action == "press":
+            self._pressed = (report.x, report.y)
+        elif report.action == "release" and self._pressed == (report.x, report.y):
+            kinds.append("click")
+            self._clicks = self._clicks + 1 if self._clicked == self._pressed else 1
+            self._clicked = self._pressed
+        elif report.action in ("drag", "wheel", "move"):
+            self._pressed = self._clicked = None
+        answer, owner = MouseAnswer(), None
+        for kind in kinds:
+            given, handler = self._deliver(kind, report, targets)
+            if handler is not None:
+                answer = MouseAnswer(
+                    handled=True,
+                    focus=answer.focus or given.focus,
+                    render=answer.render or given.render,
+                )
+                owner = handler
+        if report.action == "release":
+            self._captured = None
+        return answer, owner
+
+    def _deliver(
+        self, kind: MouseType, report: MouseReport, targets: list[Area]
+    ) -> tuple[MouseAnswer, Component | None]:
+        for target in [self._captured] if self._captured else targets:
+            component: object = target.component
+            if not isinstance(component, TakesMouse):
+                continue
+            clicks = self._clicks if kind == "click" else 0
+            answer = component.handle_mouse(_seen_from(target, kind, report, clicks))
+            if answer is not None and answer.handled:
+                if answer.capture:
+                    self._captured = target
+                return answer, target.component
+        return MouseAnswer(), None
+
+
+def _seen_from(area: Area, kind: MouseType, report: MouseReport, clicks: int) -> MouseEvent:
+    """The report as the component in an area sees it."""
+    return MouseEvent(
+        type=kind,
+        button=report.button,
+        x=report.x - area.column,
+        y=report.y - area.row,
+        screen_x=report.x,
+        screen_y=report.y,
+        width=area.width,
+        height=area.height,
+        shift=report.shift,
+        alt=report.alt,
+        ctrl=report.ctrl,
+        wheel_delta=report.wheel_delta,
+        click_count=clicks,
+    )
+
 
 _ALTERNATE_ON, _ALTERNATE_OFF = "\x1b[?1049h", "\x1b[?1049l"
 _MOUSE = (1000, 1002, 1003, 1004, 1006)
 """Buttons, dragging, motion, focus of the window, and reports in the form without limits."""
 _CLEAR = "\x1b[2J\x1b[H"
-
-log = logging.getLogger(__name__)
 
 
 class FullscreenDisplay:
@@ -151,8 +247,8 @@ class FullscreenDisplay:
 
     def _vanished(self, rows: Sequence[str]) -> str:
         """What takes pictures off that are on no row any more: text does not cover them."""
-        before, self._pictures = self._pictures, kitty.placed(rows)
-        return "".join(map(kitty.take_off, sorted(before - self._pictures)))
+        before, self._pictures = self._pictures, protocols.placed(rows)
+        return "".join(map(protocols.take_off, sorted(before - self._pictures)))
 
     def _cursor(self, caret: Caret | None, *, moved: bool) -> str:
         if caret == self._caret and not moved:

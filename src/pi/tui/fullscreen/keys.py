@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pi.tui.fullscreen.scroll_view import ScrollView
+from pi.tui.input.decoder import InputDecision
 from pi.tui.input.keymap import Keymap
-from pi.tui.input_pump import InputDecision
 from pi.tui.widgets.input import Input
 
 _LEAST_INPUT = 16

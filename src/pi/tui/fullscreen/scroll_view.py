@@ -8,13 +8,19 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pi.tui.component import Area, Component
-from pi.tui.fullscreen.anchoring import followed
-from pi.tui.fullscreen.search import Match, find_all
-from pi.tui.fullscreen.selection import Selection, marked, selected_text, word_at
-from pi.tui.images import kitty
+from pi.tui.fullscreen.text_search import (
+    Match,
+    Selection,
+    find_all,
+    followed,
+    marked,
+    selected_text,
+    word_at,
+)
+from pi.tui.images import protocols
 from pi.tui.mouse import MouseAnswer, MouseEvent
 from pi.tui.style import Paint, inverse, unpainted
-from pi.tui.text.slicing import pad_to_width, slice_columns
+from pi.tui.text.width import pad_to_width, slice_columns
 
 Follow: TypeAlias = Literal["none", "end"]
 Overscroll: TypeAlias = Literal["chain", "contain"]
@@ -120,7 +126,9 @@ class ScrollView:
         self._rows, self._height = rows, height
         self._offset = self._last_offset if self._at_end else min(self._offset, self._last_offset)
         shown = self._visible_rows()
-        visible = [kitty.clipped(self._decorated(number), shown.stop - number) for number in shown]
+        visible = [
+            protocols.clipped(self._decorated(number), shown.stop - number) for number in shown
+        ]
         visible += [""] * (height - len(visible))
         return self._with_bar(visible, width) if self._shows_bar else visible
 

@@ -8,11 +8,47 @@ from io import BytesIO
 
 from pi.base.pictures import ONE_AT_A_TIME, open_picture
 from pi.base.records import Record
-from pi.tui.capabilities import ImageProtocol
-from pi.tui.images import iterm, kitty, sixel
-from pi.tui.images.budget import ImageBudget
-from pi.tui.images.sizes import Cells, Size, media_type, picture_size
-from pi.tui.input.replies import DEFAULT_CELL
+from pi.base.terminal_text import one_line
+from pi.tui.images import protocols
+from pi.tui.images.protocols import Cells, Size, fit, media_type, picture_size
+from pi.tui.input.reports import DEFAULT_CELL
+from pi.tui.style import Paint, unpainted
+from pi.tui.terminal import ImageProtocol
+from pi.tui.text.width import truncate_to_width
+
+# How many pictures stay on the screen at a time.
+
+
+class ImageBudget:
+    """Keeps the most recent pictures and says which must go."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        """How many; a lower one counts from the next picture on."""
+        self._live: dict[int, None] = {}
+        """Numbers of the pictures that are shown, oldest first."""
+        self._demoted: set[int] = set()
+
+    def admit(self, number: int) -> list[int]:
+        """Make room for a picture that is shown for the first time; those that go for it."""
+        if self.limit < 1:
+            self._demoted.add(number)
+            return []
+        self._live[number] = None
+        excess = list(self._live)[: max(len(self._live) - self.limit, 0)]
+        for old in excess:
+            del self._live[old]
+        self._demoted.update(excess)
+        return excess
+
+    def is_known(self, number: int) -> bool:
+        """Whether a picture was admitted before, whatever became of it."""
+        return number in self._live or number in self._demoted
+
+    def is_live(self, number: int) -> bool:
+        """Whether a picture may be shown; one that had to go does not come back."""
+        return number in self._live
+
 
 DEFAULT_LIMIT = 20
 
@@ -115,28 +151,28 @@ class Graphics:
         sending = ""
         if self.protocol == "kitty":
             png = base64.b64encode(as_png(shown).data).decode()
-            sending = kitty.transmit(image_id, png)
+            sending = protocols.transmit(image_id, png)
         for old in self._budget.admit(image_id):
             if self.protocol == "kitty":
-                self._write(kitty.delete(old))
+                self._write(protocols.delete(old))
             self._placed.pop(old, None)
         if self._budget.is_live(image_id) and sending:
             self._write(sending)
 
     def _kitty_rows(self, image_id: int, cells: Cells) -> list[str]:
-        if not self._has_placeholders or cells.rows > kitty.MOST_ROWS:
-            return [kitty.place(image_id, cells), *[""] * (cells.rows - 1)]
+        if not self._has_placeholders or cells.rows > protocols.MOST_ROWS:
+            return [protocols.place(image_id, cells), *[""] * (cells.rows - 1)]
         if self._placed.get(image_id) != cells:
             self._placed[image_id] = cells
-            self._write(kitty.place_virtually(image_id, cells))
-        return kitty.placeholders(image_id, cells)
+            self._write(protocols.place_virtually(image_id, cells))
+        return protocols.placeholders(image_id, cells)
 
     def _drawing(self, shown: Picture, cells: Cells) -> str:
         if self.protocol == "iterm2":
             data = base64.b64encode(shown.data).decode()
-            return iterm.show(data, cells, size=len(shown.data), name=shown.name)
+            return protocols.show(data, cells, size=len(shown.data), name=shown.name)
         pixels = Size(cells.columns * self.cell.width, cells.rows * self.cell.height)
-        return sixel.encode(shown.data, pixels)
+        return protocols.encode(shown.data, pixels)
 
 
 def _drawn_from_below(drawing: str, cells: Cells) -> list[str]:
@@ -154,3 +190,69 @@ def _decoded(data: str) -> bytes:
         return base64.b64decode(data)
     except ValueError:
         return b""
+
+
+# A picture, or a line that says what it would show.
+
+
+class Image:
+    """A picture, no larger than so many cells.
+
+    Where it cannot be shown there is a line of text instead. Once it has been shown it keeps its
+    height, so that what stands below it stays where it is.
+    """
+
+    def __init__(
+        self,
+        picture: Picture,
+        graphics: Graphics | None = None,
+        *,
+        max_columns: int = 60,
+        max_rows: int = 24,
+        paint: Paint = unpainted,
+    ) -> None:
+        self._picture = picture
+        self._graphics = graphics
+        self._max_columns = max_columns
+        self._max_rows = max_rows
+        self._paint = paint
+        self._id = graphics.new_id() if graphics else 0
+        self._reserved = 0
+        """Rows that the picture took when it was last shown."""
+        self._drawn: tuple[int, Cells | None] | None = None
+        """The width and the cells for which ``_rows`` were made."""
+        self._rows: list[str] = []
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        self._drawn = None
+
+    def render(self, width: int) -> list[str]:
+        """The picture, or the text in its place."""
+        wanted = (width, self._cells(width))
+        if wanted != self._drawn:
+            self._drawn = wanted
+            self._rows = self._draw(*wanted)
+        return self._rows
+
+    def _cells(self, width: int) -> Cells | None:
+        """The cells that the picture takes, if it can be shown at all."""
+        size, graphics = self._picture.size, self._graphics
+        if size is None or graphics is None or not graphics.may_show(self._id):
+            return None
+        return fit(size, graphics.cell, Cells(min(width, self._max_columns), self._max_rows))
+
+    def _draw(self, width: int, cells: Cells | None) -> list[str]:
+        if cells and self._graphics:
+            rows = self._graphics.rows(self._id, self._picture, cells)
+            if rows is not None:
+                self._reserved = len(rows)
+                return rows
+        text = self._paint(truncate_to_width(_description(self._picture), width, "…"))
+        return [text, *[""] * (self._reserved - 1)]
+
+
+def _description(picture: Picture) -> str:
+    size = f" {picture.size.width}x{picture.size.height}" if picture.size else ""
+    name = f"{one_line(picture.name)} " if picture.name else ""
+    return f"[Image: {name}[{one_line(picture.mime)}]{size}]"

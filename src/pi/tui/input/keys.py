@@ -9,9 +9,17 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from pi.tui.input.kitty import parse_kitty
-from pi.tui.input.legacy import parse_legacy
-from pi.tui.input.stroke import ALT, CTRL, HYPER, META, SHIFT, SUPER, Stroke
+from pi.tui.input.key_codes import (
+    ALT,
+    CTRL,
+    HYPER,
+    META,
+    SHIFT,
+    SUPER,
+    Stroke,
+    parse_kitty,
+    parse_legacy,
+)
 
 _MODIFIERS = {
     "ctrl": CTRL,
@@ -156,3 +164,22 @@ def _spell(key: str, modifiers: int) -> str:
     if not modifiers:
         return key
     return "+".join([*(name for name, bit in _MODIFIERS.items() if modifiers & bit), key])
+
+
+# Finding one key in what a terminal sends, without taking anything else from it. Pure.
+
+
+_PICKED_KEYS = rb"(?s)\x1b\[[0-9:;]*[u~]|."
+"""The forms that a key with Ctrl can have: a sequence, or one byte."""
+
+
+def pick_key(data: bytes, name: str) -> tuple[bytes, int]:
+    """``data`` without the key called ``name``, and how often that was pressed."""
+    rest, presses = b"", 0
+    for key in re.findall(_PICKED_KEYS, data):
+        text = key.decode("latin-1")
+        if not matches_key(text, name):
+            rest += key
+        elif not is_key_release(text):
+            presses += 1
+    return rest, presses

@@ -12,25 +12,31 @@ from enum import Enum
 
 from pi.base.records import Record
 from pi.tui.screen import emitters
-from pi.tui.screen.audit import first_row_to_commit_again
-from pi.tui.screen.checkpoints import ASK_SIZE, Checkpoint, Checkpoints
-from pi.tui.screen.compositing import Layer, composite
 from pi.tui.screen.emitters import Pen
-from pi.tui.screen.ledger import Ledger, advance
-from pi.tui.screen.letters import Letters, Place
-from pi.tui.screen.reflow import reflow
+from pi.tui.screen.history import (
+    ASK_SIZE,
+    Checkpoint,
+    Checkpoints,
+    Ledger,
+    Window,
+    advance,
+    disturbed,
+    first_row_to_commit_again,
+    found_at,
+)
+from pi.tui.screen.pane_match import Tape, find_end_of_history
+from pi.tui.screen.reflow import NEAR, Letters, Place, find_seam, reflow
 from pi.tui.screen.rows import (
     WRAP_OFF,
     WRAP_ON,
     Caret,
+    Layer,
     RowPrinter,
+    composite,
     find_caret,
     window_rows,
     without_markers,
 )
-from pi.tui.screen.seam import NEAR, find_seam
-from pi.tui.screen.tape import Tape, find_end_of_history
-from pi.tui.screen.window import Window, disturbed, found_at
 
 BEGIN_SYNC, END_SYNC = "\x1b[?2026h", "\x1b[?2026l"
 SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pi.base.terminal_text import one_line, sanitise_keeping_style
-from pi.tui.component import CURSOR_MARKER
+from pi.tui.component import CURSOR_MARKER, RowMemory
 from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import printable_text
 from pi.tui.style import Paint, inverse, unpainted
-from pi.tui.text.slicing import slice_columns, truncate_to_width
-from pi.tui.text.width import graphemes, visible_width
-from pi.tui.widgets.editor.document import Document
-from pi.tui.widgets.editor.edits import edit
-from pi.tui.widgets.row_memory import RowMemory
+from pi.tui.text.width import graphemes, slice_columns, truncate_to_width, visible_width
+from pi.tui.widgets.editor.document import Document, edit
 
 _MASK = "•"
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pi.base.terminal_text import one_line
+from pi.tui.component import RowMemory
+from pi.tui.input.keymap import Keymap
 from pi.tui.style import Paint, unpainted
-from pi.tui.text.slicing import truncate_to_width
-from pi.tui.widgets.row_memory import RowMemory
+from pi.tui.text.width import pad_to_width, truncate_to_width, visible_width
 
 FRAMES = ("⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏")
 INTERVAL = 0.08
@@ -65,3 +68,79 @@ class Loader:
         spinner = self._paint_spinner(self._frames[self._frame])
         line = f" {spinner} {self._paint_message(self._message)}"
         return ["", truncate_to_width(line, width, "")]
+
+
+# A loader that Escape ends.
+
+
+class CancellableLoader(Loader):
+    """A ``Loader`` that takes the focus and calls ``on_cancel``, once, when the user gives up."""
+
+    def __init__(
+        self,
+        message: str = "Loading...",
+        *,
+        on_cancel: Callable[[], None],
+        keymap: Keymap | None = None,
+        paint_spinner: Paint = unpainted,
+        paint_message: Paint = unpainted,
+    ) -> None:
+        super().__init__(message, paint_spinner=paint_spinner, paint_message=paint_message)
+        self.is_cancelled = False
+        self._on_cancel = on_cancel
+        self._keymap = keymap or Keymap()
+
+    def handle_input(self, data: str) -> None:
+        """Listens to the key that cancels, and to nothing else."""
+        if not self.is_cancelled and self._keymap.matches(data, "tui.select.cancel"):
+            self.is_cancelled = True
+            self._on_cancel()
+
+
+# How much of something is done.
+
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_LEAST_BAR = 4
+
+
+class ProgressBar:
+    """A label, a bar and a percentage on one row; on a narrow screen only the percentage."""
+
+    def __init__(
+        self,
+        label: str = "",
+        fraction: float = 0.0,
+        *,
+        paint_done: Paint = unpainted,
+        paint_left: Paint = unpainted,
+    ) -> None:
+        self._label = one_line(label)
+        self._paint_done = paint_done
+        self._paint_left = paint_left
+        self._memory = RowMemory()
+        self.set_fraction(fraction)
+
+    def set_fraction(self, fraction: float) -> None:
+        """How much is done; what is below 0 or above 1 counts as that."""
+        self._fraction = min(max(fraction, 0.0), 1.0)
+        self.invalidate()
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        self._memory.forget()
+
+    def render(self, width: int) -> list[str]:
+        """The row."""
+        return self._memory.rows(width, self._draw)
+
+    def _draw(self, width: int) -> list[str]:
+        percent = f"{int(self._fraction * 100):>3}%"
+        lead = f"{self._label} " if self._label else ""
+        room = width - visible_width(lead) - len(percent) - 1
+        if room < _LEAST_BAR:
+            return [truncate_to_width(percent.strip(), width, "")]
+        full, eighth = divmod(int(self._fraction * room * 8), 8)
+        done = "█" * full + _EIGHTHS[eighth].strip()
+        left = pad_to_width("", room - visible_width(done))
+        return [f"{lead}{self._paint_done(done)}{self._paint_left(left)} {percent}"]

@@ -8,16 +8,14 @@ from typing import TypeAlias
 from pi.base.fuzzy import rank
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
-from pi.tui.component import Component, Focusable, Interactive
+from pi.tui.component import Component, Focusable, Interactive, RowMemory
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import matches_key
 from pi.tui.style import Paint, unpainted
-from pi.tui.text.slicing import pad_to_width, truncate_to_width
-from pi.tui.text.width import visible_width
+from pi.tui.text.width import pad_to_width, truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
 from pi.tui.widgets.input import Input
-from pi.tui.widgets.row_memory import RowMemory
-from pi.tui.widgets.scrolling import Most, Selection
+from pi.tui.widgets.select_list import Most, Selection
 
 _MOST_LABEL = 30
 _LEAST_VALUE = 14

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pi.base.records import replace
 from pi.base.terminal_text import sanitise_keeping_style
+from pi.tui.component import Area, Component, RowMemory
+from pi.tui.containers import Container
 from pi.tui.style import Paint
-from pi.tui.text.slicing import pad_to_width
+from pi.tui.text.width import inner_width, padded, truncate_to_width
 from pi.tui.text.wrap import wrap_text
-from pi.tui.widgets.row_memory import RowMemory
 
 
 class Text:
@@ -62,17 +64,107 @@ class Text:
         )
 
 
-def inner_width(width: int, pad_x: int) -> int:
-    """The room for content between two pads; at least one column."""
-    return max(width - 2 * pad_x, 1)
+# Text on one row, cut where it does not fit.
 
 
-def padded(
-    lines: list[str], width: int, *, pad_x: int, pad_y: int, background: Paint | None
-) -> list[str]:
-    """Lines that fit ``inner_width``, with space around them; filled if there is a background."""
-    margin = " " * min(pad_x, max(width - 1, 0))
-    rows = [*[""] * pad_y, *(margin + line if line else "" for line in lines), *[""] * pad_y]
-    if background is None:
-        return rows
-    return [background(pad_to_width(row, width)) for row in rows]
+class TruncatedText:
+    """The first line of a text, cut at the width; sanitised like ``Text``."""
+
+    def __init__(self, text: str = "", pad_x: int = 0, pad_y: int = 0) -> None:
+        self._pad_x = pad_x
+        self._pad_y = pad_y
+        self._memory = RowMemory()
+        self.set_text(text)
+
+    def set_text(self, text: str) -> None:
+        """Show another text."""
+        self._line = sanitise_keeping_style(text).partition("\n")[0]
+        self.invalidate()
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        self._memory.forget()
+
+    def render(self, width: int) -> list[str]:
+        """One row, and the space around it."""
+        return self._memory.rows(width, self._draw)
+
+    def _draw(self, width: int) -> list[str]:
+        line = truncate_to_width(self._line, inner_width(width, self._pad_x))
+        return padded([line], width, pad_x=self._pad_x, pad_y=self._pad_y, background=None)
+
+
+# Components with space around them and one background behind them all.
+
+
+class Box:
+    """Children from top to bottom, padded and painted. Without rows of children it takes none."""
+
+    def __init__(self, pad_x: int = 1, pad_y: int = 1, background: Paint | None = None) -> None:
+        self._pad_x = pad_x
+        self._pad_y = pad_y
+        self._background = background
+        self._inside = Container()
+        self._drawn: tuple[int, list[str]] | None = None
+        """The width and the children's rows from which ``_rows`` was made."""
+        self._rows: list[str] = []
+
+    @property
+    def children(self) -> tuple[Component, ...]:
+        """The children from top to bottom."""
+        return self._inside.children
+
+    def add_child(self, child: Component) -> None:
+        """Put a child below the others."""
+        self._inside.add_child(child)
+
+    def remove_child(self, child: Component) -> None:
+        """Take a child out; nothing happens if it is not here."""
+        self._inside.remove_child(child)
+
+    def clear(self) -> None:
+        """Take all children out."""
+        self._inside.clear()
+
+    def set_background(self, background: Paint | None) -> None:
+        """Paint another background, or none."""
+        self._background = background
+        self._drawn = None
+
+    def areas_at(self, row: int) -> list[Area]:
+        """The child on a row, if there is one."""
+        inside = self._inside.areas_at(row - self._pad_y)
+        return [replace(area, row=area.row + self._pad_y, column=self._pad_x) for area in inside]
+
+    def invalidate(self) -> None:
+        """Make every child forget what it remembers."""
+        self._inside.invalidate()
+        self._drawn = None
+
+    def render(self, width: int) -> list[str]:
+        """The children's rows on the background."""
+        lines = self._inside.render(inner_width(width, self._pad_x))
+        if self._drawn is None or self._drawn[0] != width or self._drawn[1] is not lines:
+            self._drawn = (width, lines)
+            self._rows = self._draw(lines, width)
+        return self._rows
+
+    @property
+    def live_region_start(self) -> int | None:
+        """The first row that may still change, as the children say."""
+        return self._shifted(self._inside.live_region_start)
+
+    @property
+    def commit_safe_end(self) -> int | None:
+        """Where the settled head of the live region ends, as the children say."""
+        return self._shifted(self._inside.commit_safe_end)
+
+    def _shifted(self, row: int | None) -> int | None:
+        return None if row is None else row + self._pad_y
+
+    def _draw(self, lines: list[str], width: int) -> list[str]:
+        if not lines:
+            return []
+        return padded(
+            lines, width, pad_x=self._pad_x, pad_y=self._pad_y, background=self._background
+        )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pi.ai.auth.clients import LoginSettings, login_settings
+from pi.ai.auth.login_settings import LoginSettings, login_settings
 from pi.ai.messages import Json
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 from pi.ai.providers.rows import BUILT_IN
 
 NOW = 1_700_000_000_000

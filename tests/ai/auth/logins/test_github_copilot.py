@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.auth.clients import LoginSettings, login_settings
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import GrantRefused, LoginFailed
+from pi.ai.auth.login_settings import LoginSettings, login_settings
 from pi.ai.auth.logins import github_copilot
 from pi.ai.errors import BadAnswer, ProviderUnavailable
 from pi.ai.http.client import HttpClient

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.auth.clients import LoginSettings
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import GrantRefused
+from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.logins import meta
 from pi.ai.errors import BadAnswer
 from pi.ai.http.client import HttpClient

@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from pi.ai.auth.clients import LoginSettings
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import GrantRefused, LoginFailed
-from pi.ai.auth.login_ui import DeviceCode
+from pi.ai.auth.login import DeviceCode
+from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.logins import openai_codex
-from pi.ai.auth.oauth.pkce import Pkce
+from pi.ai.auth.oauth.browser import Pkce
 from pi.ai.errors import BadAnswer
 from pi.ai.http.client import HttpClient
 from pi.ai.request import Access

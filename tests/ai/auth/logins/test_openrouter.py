@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from pi.ai.auth.clients import LoginSettings
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import GrantRefused
+from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.logins import openrouter
 from pi.ai.errors import BadAnswer
 from pi.ai.http.client import HttpClient

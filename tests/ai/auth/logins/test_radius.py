@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from pi.ai.auth.clients import LoginSettings, login_settings
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import LoginFailed
+from pi.ai.auth.login_settings import LoginSettings, login_settings
 from pi.ai.auth.logins import radius
 from pi.ai.errors import ProviderUnavailable
 from pi.ai.http.client import HttpClient
-from pi.ai.providers.provider import Provider
+from pi.ai.provider import Provider
 from pi.ai.request import Access
 from pi.base.records import replace
 from pi.testing import FakeClock

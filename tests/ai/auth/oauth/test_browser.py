@@ -7,11 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.auth.clients import LoginSettings
 from pi.ai.auth.errors import LoginCancelled, LoginFailed
-from pi.ai.auth.login_ui import AuthUrl, Prompt
-from pi.ai.auth.oauth.browser import LOGIN_SECONDS, browser_login, page_url, read_pasted
-from pi.ai.auth.oauth.callback import CallbackListener
+from pi.ai.auth.login import AuthUrl, Prompt
+from pi.ai.auth.login_settings import LoginSettings
+from pi.ai.auth.oauth.browser import (
+    LOGIN_SECONDS,
+    CallbackListener,
+    browser_login,
+    page_url,
+    read_pasted,
+)
 from pi.ai.http.client import HttpClient
 from pi.ai.http.request import HttpRequest
 from pi.base.clock import SystemClock

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from pi.ai.auth.errors import LoginFailed
-from pi.ai.auth.oauth.callback import CallbackListener
+from pi.ai.auth.oauth.browser import CallbackListener
 from pi.ai.http.client import HttpClient
 from pi.ai.http.request import HttpRequest
 from pi.ai.http.response import HttpResponse

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.auth.clients import LoginSettings
 from pi.ai.auth.errors import GrantRefused, LoginFailed
-from pi.ai.auth.login_ui import DeviceCode, Progress
+from pi.ai.auth.login import DeviceCode, Progress
+from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.device import Wait, device_login, grant_of, poll, prefers_device
 from pi.ai.auth.oauth.tokens import Tokens
 from pi.ai.errors import BadAnswer

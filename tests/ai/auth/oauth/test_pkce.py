@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from pi.ai.auth.oauth.pkce import Pkce, new_pkce
+from pi.ai.auth.oauth.browser import Pkce, new_pkce
 
 
 def test_the_challenge_is_the_one_of_the_standard() -> None:

@@ -4,9 +4,9 @@ from typing import Literal
 
 import pytest
 
-from pi.ai.auth.clients import LoginSettings
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import GrantRefused
+from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.tokens import (
     Tokens,
     ask,

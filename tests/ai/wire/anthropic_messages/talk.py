@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import UNSET
+
 from pi.ai.messages import Json, Tool, ToolCall
-from pi.base.records import UNSET
 from tests.ai.wire.talking import Talk, result, system, user
 
 __all__ = ["CACHE", "IN_PLACE", "PLAIN", "asks", "call", "model", "own", "result", "system"]

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from pi.ai.exchange import final_headers
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import (
     AssistantMessage,
@@ -25,6 +24,7 @@ from pi.ai.messages import (
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.request import Access
 from pi.ai.wire.anthropic_messages.request import encode, headers, url
+from pi.ai.wire_support.exchange import final_headers
 from tests.ai.wire.awkward_histories import awkward_history
 from tests.ai.wire.fixed_conversation import ready, recorded_call
 

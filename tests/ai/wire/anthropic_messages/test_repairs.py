@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.diagnostics import Repairs
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json
-from pi.ai.wire.anthropic_messages.repairs import next_repair
+from pi.ai.wire.anthropic_messages.request import next_repair
+from pi.ai.wire_support.repairs import Repairs
 
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "x"}
 PAYLOAD: Json = {

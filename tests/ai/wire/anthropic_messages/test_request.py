@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.diagnostics import Repairs
+from pi.ai.http.request import user_agent
 from pi.ai.messages import Json, Thinking
 from pi.ai.request import Access
-from pi.ai.user_agent import user_agent
 from pi.ai.wire.anthropic_messages.request import encode, headers, url
+from pi.ai.wire_support.repairs import Repairs
 from tests.ai.wire.anthropic_messages.talk import (
     CACHE,
     IN_PLACE,

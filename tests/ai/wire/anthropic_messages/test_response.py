@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pi.ai.builder import INVALID_ARGUMENTS, MessageBuilder
 from pi.ai.errors import AnswerRefused, BadAnswer, ProviderError, ProviderUnavailable
 from pi.ai.messages import AssistantMessage, Json, Text, Thinking, ToolCall, Usage
-from pi.ai.sse import SseReader
 from pi.ai.wire.anthropic_messages.response import MessagesDecoder
+from pi.ai.wire_support.sse import SseReader
 from tests.ai.wire.anthropic_messages.talk import PLAIN
 
 RECORDINGS = Path(__file__).parents[1] / "recordings" / "anthropic-messages"

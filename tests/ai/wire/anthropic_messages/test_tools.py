@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.diagnostics import Repairs
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json, Message, Tool
 from pi.ai.models.model import Model
 from pi.ai.wire.anthropic_messages.request import encode
 from pi.ai.wire.anthropic_messages.tools import PLACEHOLDER
+from pi.ai.wire_support.repairs import Repairs
 from tests.ai.wire.anthropic_messages.talk import (
     CACHE,
     IN_PLACE,

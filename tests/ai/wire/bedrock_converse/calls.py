@@ -17,8 +17,7 @@ from pi.ai.messages import (
 )
 from pi.ai.models.model import Model
 from pi.ai.request import Access, Call, StreamOptions
-from pi.ai.wire.bedrock_converse.credentials import AwsIdentity
-from pi.ai.wire.bedrock_converse.sigv4 import AwsKeys
+from pi.ai.wire.bedrock_converse.signing import AwsIdentity, AwsKeys
 
 API = "bedrock-converse-stream"
 BASE_URL = "https://bedrock-runtime.us-east-1.amazonaws.com"

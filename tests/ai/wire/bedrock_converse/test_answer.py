@@ -6,13 +6,13 @@ import pytest
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadRequest
-from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import Json, Message, SystemMessage, Text, Thinking
 from pi.ai.request import Access
 from pi.ai.wire.bedrock_converse import answer
+from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
-from pi.testing.clock import FakeClock
+from pi.testing.fakes import FakeClock
 from tests.ai.http.raw_server import Peer, raw_server
 from tests.ai.wire.bedrock_converse.calls import API, HELLO, call, model, said
 from tests.ai.wire.conformance import recording

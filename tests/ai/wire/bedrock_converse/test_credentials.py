@@ -8,8 +8,7 @@ import pytest
 
 from pi.ai.errors import AuthenticationFailed
 from pi.ai.request import Access, Call, StreamOptions
-from pi.ai.wire.bedrock_converse.credentials import WAYS_IN, AwsIdentity, find_identity
-from pi.ai.wire.bedrock_converse.sigv4 import AwsKeys
+from pi.ai.wire.bedrock_converse.signing import WAYS_IN, AwsIdentity, AwsKeys, find_identity
 from tests.ai.wire.bedrock_converse.calls import HELLO, model
 
 ENV_KEYS = {"AWS_ACCESS_KEY_ID": "AK", "AWS_SECRET_ACCESS_KEY": "SK"}

@@ -3,18 +3,18 @@ from __future__ import annotations
 import base64
 
 import pytest
+from msgspec import UNSET
 
-from pi.ai.handoff import NO_OUTPUT
 from pi.ai.messages import Image, Json, Message, Text, Thinking, ToolCall, UserMessage
 from pi.ai.models.model import Model
+from pi.ai.wire.bedrock_converse.compat import traits_of
 from pi.ai.wire.bedrock_converse.history import (
     NO_TEXT,
     UNKNOWN_IMAGE,
     encode_messages,
     history_for,
 )
-from pi.ai.wire.bedrock_converse.traits import traits_of
-from pi.base.records import UNSET
+from pi.ai.wire_support.handoff import NO_OUTPUT
 from tests.ai.wire.bedrock_converse.calls import HELLO, model, peek, result, said
 from tests.ai.wire.fixed_conversation import PNG
 

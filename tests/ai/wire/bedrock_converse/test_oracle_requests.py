@@ -13,10 +13,8 @@ import pytest
 
 from pi.ai.messages import Image, Json, SystemMessage, Text, Thinking, UserMessage
 from pi.ai.request import Call
-from pi.ai.wire.bedrock_converse.credentials import AwsIdentity
-from pi.ai.wire.bedrock_converse.request import encode
-from pi.ai.wire.bedrock_converse.rest import rest
-from pi.ai.wire.bedrock_converse.sigv4 import AwsKeys, scope_at, sign
+from pi.ai.wire.bedrock_converse.request import encode, rest
+from pi.ai.wire.bedrock_converse.signing import AwsIdentity, AwsKeys, scope_at, sign
 from pi.base.records import replace
 from tests.ai.http.raw_server import Peer, raw_server
 from tests.ai.wire.bedrock_converse.calls import (

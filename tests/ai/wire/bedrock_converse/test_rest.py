@@ -2,12 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from pi.ai.http.request import user_agent
 from pi.ai.json_text import json_bytes
-from pi.ai.user_agent import user_agent
-from pi.ai.wire.bedrock_converse.credentials import AwsIdentity
-from pi.ai.wire.bedrock_converse.request import encode
-from pi.ai.wire.bedrock_converse.rest import rest
-from pi.ai.wire.bedrock_converse.sigv4 import scope_at, sign
+from pi.ai.wire.bedrock_converse.request import encode, rest
+from pi.ai.wire.bedrock_converse.signing import AwsIdentity, scope_at, sign
 from tests.ai.wire.bedrock_converse.calls import IDENTITY, KEYS, SONNET, call, model
 
 NOW = 1_700_000_000_000

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.wire.bedrock_converse.sigv4 import AwsKeys, canonical_request, scope_at, sign
+from pi.ai.wire.bedrock_converse.signing import AwsKeys, canonical_request, scope_at, sign
 
 KEYS = AwsKeys(access_key="AKIDEXAMPLE", secret_key="wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
 SCOPE = scope_at(1_440_938_160_000, region="us-east-1", service="service")

@@ -6,8 +6,7 @@ import pytest
 
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
-from pi.ai.wire.bedrock_converse.thinking import thinking_fields, thinks_without_limits
-from pi.ai.wire.bedrock_converse.traits import traits_of
+from pi.ai.wire.bedrock_converse.compat import thinking_fields, thinks_without_limits, traits_of
 from tests.ai.wire.bedrock_converse.calls import SONNET, call, model
 
 BETA = ["interleaved-thinking-2025-05-14"]

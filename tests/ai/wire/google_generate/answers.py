@@ -6,13 +6,13 @@ import json
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import ProviderError
 from pi.ai.messages import AssistantMessage, Json, Tool
 from pi.ai.models.model import Model
 from pi.ai.wire.google_generate.response import GenerateDecoder
-from pi.base.records import UNSET
 
 MODEL = Model(id="gemini-3-flash", name="Flash", api="google-generative-ai", provider="google")
 EDIT = Tool(

@@ -6,14 +6,14 @@ from typing import Literal
 import pytest
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import Json, SystemMessage, ToolCall, UserMessage
 from pi.ai.models.model import Model
 from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.wire.google_generate import answer
+from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
-from pi.testing.clock import FakeClock
+from pi.testing.fakes import FakeClock
 from tests.ai.http.raw_server import Peer, raw_server
 from tests.ai.wire.fixed_conversation import PEEK
 from tests.ai.wire.google_generate.recorded_calls import HISTORY_MODEL

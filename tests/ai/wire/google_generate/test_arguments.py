@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.messages import Json
-from pi.ai.wire.google_generate.arguments import rebuilt
+from pi.ai.wire.google_generate.response import rebuilt
 
 DECLARED = frozenset({"edits", "options", "path", "dotted.name"})
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.handoff import IMAGES_FOLLOW
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -14,8 +13,9 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model
+from pi.ai.wire.google_generate.compat import traits_of
 from pi.ai.wire.google_generate.history import UNSIGNED, contents
-from pi.ai.wire.google_generate.traits import traits_of
+from pi.ai.wire_support.handoff import IMAGES_FOLLOW
 from pi.base.records import replace
 from tests.ai.wire.awkward_histories import foreign, peek, result
 from tests.ai.wire.fixed_conversation import PNG

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import Text, Thinking, UserMessage
 from pi.ai.request import Access, Call
 from pi.ai.wire.google_generate import answer
+from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
-from pi.testing.clock import FakeClock
+from pi.testing.fakes import FakeClock
 from tests.ai.http.raw_server import Peer, raw_server
 from tests.ai.wire.conformance import recording
 from tests.ai.wire.google_generate.recorded_calls import HISTORY_MODEL

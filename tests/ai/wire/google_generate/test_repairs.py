@@ -5,9 +5,7 @@ import json
 import pytest
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.diagnostics import Repairs
 from pi.ai.errors import BadRequest
-from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import (
     AssistantMessage,
@@ -23,8 +21,10 @@ from pi.ai.models.model import Model
 from pi.ai.request import Access, Call
 from pi.ai.wire.google_generate import answer
 from pi.ai.wire.google_generate.history import UNSIGNED
-from pi.ai.wire.google_generate.repairs import next_repair
-from pi.testing.clock import FakeClock
+from pi.ai.wire.google_generate.request import next_repair
+from pi.ai.wire_support.exchange import Services
+from pi.ai.wire_support.repairs import Repairs
+from pi.testing.fakes import FakeClock
 from tests.ai.http.raw_server import Peer, raw_server
 from tests.ai.wire.conformance import recording
 

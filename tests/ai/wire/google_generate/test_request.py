@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from pi.ai.http.request import user_agent
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import Json, SystemMessage, Tool, UserMessage
 from pi.ai.request import Access, Call, StreamOptions, ToolChoice
-from pi.ai.user_agent import user_agent
 from pi.ai.wire.google_generate.request import encode, headers, rest_body, url
 from pi.base.records import replace
 from tests.ai.wire.fixed_conversation import PEEK

@@ -4,12 +4,12 @@ import json
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from pi.ai.builder import INVALID_ARGUMENTS
 from pi.ai.errors import BadAnswer
 from pi.ai.messages import Json, Text, Thinking, ToolCall, Usage
 from pi.ai.wire.google_generate.response import AFTER_A_REASON, AFTER_REASONS_ONLY
-from pi.base.records import UNSET
 from tests.ai.wire.google_generate.answers import EDIT, MODEL, answer, called, chunk, new_decoder
 
 # Text and thoughts -------------------------------------------------------------------------------

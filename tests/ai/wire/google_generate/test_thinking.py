@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import UNSET
 
 from pi.ai.messages import Json
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.request import Call, StreamOptions
-from pi.ai.wire.google_generate.thinking import thinking_config
-from pi.ai.wire.google_generate.traits import traits_of
-from pi.base.records import UNSET
+from pi.ai.wire.google_generate.compat import thinking_config, traits_of
 
 WORDS = {"off": None, "minimal": None, "low": "low", "medium": "medium", "high": "high"}
 

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 from pi.ai.messages import Usage
-from pi.ai.wire.google_generate.chunks import UsageMetadata
-from pi.ai.wire.google_generate.usage import Tally
+from pi.ai.wire.google_generate.chunks import Tally, UsageMetadata
 
 
 def test_what_an_event_does_not_count_stays_as_an_earlier_one_said() -> None:

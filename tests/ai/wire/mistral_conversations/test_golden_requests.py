@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
-from pi.ai.exchange import final_headers
 from pi.ai.messages import Json
 from pi.ai.wire.mistral_conversations.request import encode, headers, url
-from pi.base.records import UNSET
+from pi.ai.wire_support.exchange import final_headers
 from tests.ai.wire.fixed_conversation import recorded_call, recorded_payloads
 from tests.ai.wire.mistral_conversations.calls import API, BASE_URL
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.wire.mistral_conversations.ids import short_id
+from pi.ai.wire.mistral_conversations.request import short_id
 
 
 def test_an_id_of_mistral_is_kept() -> None:

@@ -8,11 +8,11 @@ import re
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from pi.ai.messages import AssistantMessage, Json, Thinking
 from pi.ai.request import Call
 from pi.ai.wire.mistral_conversations.request import encode, rest_body
-from pi.base.records import UNSET
 from tests.ai.http.raw_server import Peer, raw_server
 from tests.ai.wire.conformance import recording
 from tests.ai.wire.exchanges import exchange

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from pi.ai.errors import BadRequest
+from pi.ai.http.request import user_agent
 from pi.ai.messages import Json, SystemMessage, UserMessage
-from pi.ai.user_agent import user_agent
 from pi.ai.wire.mistral_conversations.request import encode, headers, rest_body, url
 from pi.base.records import replace
 from tests.ai.wire.fixed_conversation import PEEK

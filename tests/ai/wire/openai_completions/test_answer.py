@@ -10,15 +10,15 @@ import pytest
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadRequest
-from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
 from pi.ai.json_text import json_bytes, json_text
 from pi.ai.messages import AssistantMessage, Json, SystemMessage, UserMessage
 from pi.ai.request import Call
 from pi.ai.stream import EventStream
 from pi.ai.wire.openai_completions import answer
+from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
-from pi.testing.clock import FakeClock
+from pi.testing.fakes import FakeClock
 from tests.ai.http.raw_server import Peer, ok, raw_server
 from tests.ai.wire.openai_completions.chats import PEEK, call_with, model_with
 from tests.ai.wire.replay_server import Replay, replaying

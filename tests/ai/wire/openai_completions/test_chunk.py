@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.errors import BadAnswer
-from pi.ai.wire.openai_completions.chunk import (
+from pi.ai.wire.openai_completions.chunks import (
     Choice,
     Chunk,
     Delta,

@@ -10,7 +10,7 @@ from pi.ai.errors import (
     ProviderUnavailable,
 )
 from pi.ai.messages import Usage, UserMessage
-from pi.ai.wire.openai_completions.endings import complete_reason, failure, no_room
+from pi.ai.wire.openai_completions.response import complete_reason, failure, no_room
 from tests.ai.wire.openai_completions.chats import call_with, chunk, counts, decoded, model_with
 
 

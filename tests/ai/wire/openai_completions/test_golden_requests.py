@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pi.ai.exchange import final_headers
+from pi.ai.http.request import user_agent
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import (
     AssistantMessage,
@@ -27,8 +27,8 @@ from pi.ai.messages import (
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.request import Access, Call
 from pi.ai.transcript import conversation
-from pi.ai.user_agent import user_agent
 from pi.ai.wire.openai_completions.request import encode, headers, url
+from pi.ai.wire_support.exchange import final_headers
 from pi.base.records import replace
 from tests.ai.wire.awkward_histories import awkward_history
 from tests.ai.wire.fixed_conversation import (

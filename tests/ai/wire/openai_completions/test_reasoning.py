@@ -5,8 +5,7 @@ import json
 import pytest
 
 from pi.ai.messages import Json, Text, Thinking, UserMessage
-from pi.ai.wire.openai_completions.chunk import Delta
-from pi.ai.wire.openai_completions.reasoning import ReasoningDetails, thought
+from pi.ai.wire.openai_completions.chunks import Delta, ReasoningDetails, thought
 from pi.ai.wire.openai_completions.request import encode
 from tests.ai.wire.openai_completions.chats import DONE, call_with, chunk, decoded, says
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import UNSET
 
 from pi.ai.errors import (
     AnswerRefused,
@@ -25,7 +26,6 @@ from pi.ai.events import (
     ToolCallStart,
 )
 from pi.ai.messages import Text, Thinking
-from pi.base.records import UNSET
 from tests.ai.wire.openai_completions.chats import (
     DONE,
     STOP,

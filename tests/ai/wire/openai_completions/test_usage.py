@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.messages import Usage
-from pi.ai.wire.openai_completions.usage import charged, parse_usage
+from pi.ai.wire.openai_completions.chunks import charged, parse_usage
 
 
 @pytest.mark.trap(36)

@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import AssistantMessage, Json, Message
 from pi.ai.models.model import Model
 from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.stream import EventStream
 from pi.ai.wire.openai_responses import answer
-from pi.testing.clock import FakeClock
+from pi.ai.wire_support.exchange import Services
+from pi.testing.fakes import FakeClock
 from tests.ai.wire.openai_responses import talk
 from tests.ai.wire.openai_responses.websocket_server import Backend, Script, Side, backend
 

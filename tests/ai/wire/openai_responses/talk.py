@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import UNSET
+
 from pi.ai.json_text import json_text
 from pi.ai.messages import Json, Thinking, Tool, ToolCall
-from pi.base.records import UNSET
 from tests.ai.wire.talking import Talk, result, system, user
 
 __all__ = ["CLOSED", "GRAMMAR", "IN_PLACE", "MODEL", "STRICT", "asks", "call", "model", "own"]

@@ -10,13 +10,13 @@ import pytest
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadRequest
-from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import AssistantMessage, Json, Message
 from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.stream import EventStream
 from pi.ai.wire.openai_responses import answer
-from pi.testing.clock import FakeClock
+from pi.ai.wire_support.exchange import Services
+from pi.testing.fakes import FakeClock
 from tests.ai.http.raw_server import Peer, ok, raw_server
 from tests.ai.wire.openai_responses import talk
 from tests.ai.wire.openai_responses.talk import result, system, tool, user

@@ -12,7 +12,7 @@ from pi.ai.errors import ProviderError
 from pi.ai.messages import Json
 from pi.ai.request import Transport
 from pi.base.records import replace
-from pi.modes.interactive.log_file import start_log
+from pi.modes.log_file import start_log
 from pi.testing import FakeClock
 from tests.ai.http.raw_server import Peer, raw_server
 from tests.ai.wire.conformance import recording

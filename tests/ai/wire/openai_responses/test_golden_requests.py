@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.ai.exchange import final_headers
+from pi.ai.http.request import user_agent
 from pi.ai.json_text import json_bytes, json_text
 from pi.ai.messages import (
     AssistantMessage,
@@ -24,8 +24,8 @@ from pi.ai.messages import (
 )
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.request import Access, Call
-from pi.ai.user_agent import user_agent
 from pi.ai.wire.openai_responses import azure, codex, request
+from pi.ai.wire_support.exchange import final_headers
 from tests.ai.wire.awkward_histories import awkward_history
 from tests.ai.wire.fixed_conversation import ready, recorded_call
 

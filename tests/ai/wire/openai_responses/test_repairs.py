@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.diagnostics import STRICT_REJECTED, THINKING_REJECTED, Repairs
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json, Message
-from pi.ai.wire.openai_responses.repairs import next_repair
-from pi.ai.wire.openai_responses.request import encode
+from pi.ai.wire.openai_responses.request import encode, next_repair
+from pi.ai.wire_support.repairs import STRICT_REJECTED, THINKING_REJECTED, Repairs
 from tests.ai.wire.openai_responses import talk
 from tests.ai.wire.openai_responses.talk import asks, call, model, own, result, thought, tool, user
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import UNSET
 
 from pi.ai.errors import (
     AnswerRefused,
@@ -14,7 +15,6 @@ from pi.ai.errors import (
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import Cost, Json, Text, Usage
 from pi.ai.models.model import ModelCost
-from pi.base.records import UNSET
 from tests.ai.wire.openai_responses.decoding import (
     COMPLETED,
     added,

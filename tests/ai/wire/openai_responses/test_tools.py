@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import UNSET
 
 from pi.ai.messages import Json, Tool
-from pi.ai.wire.openai_responses.compat import Compat
-from pi.ai.wire.openai_responses.tools import Toolbox, pack_tools, text_arguments, tool_choice
-from pi.base.records import UNSET
+from pi.ai.wire.openai_responses.tools import (
+    Compat,
+    Toolbox,
+    pack_tools,
+    text_arguments,
+    tool_choice,
+)
 from tests.ai.wire.openai_responses.talk import CLOSED, GRAMMAR, STRICT, system, tool, user
 
 OPTIONAL: Json = {"type": "object", "properties": {"path": {"type": "string"}}}

@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 
 from pi.ai.request import StreamOptions
-from pi.ai.wire.pi_messages.protocol import ProxyOptions, ProxyRequest, ProxyTranscript
+from pi.ai.wire.pi_messages.request import ProxyOptions, ProxyRequest, ProxyTranscript
 from tests.ai.wire.pi_messages.conversation import TURN
 
 QUESTION = ProxyRequest(

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.exchange import final_headers
-from pi.ai.handoff import NO_IMAGES
+from pi.ai.http.request import user_agent
 from pi.ai.messages import AssistantMessage, Interruption, Text, Thinking, UserMessage
-from pi.ai.user_agent import user_agent
 from pi.ai.wire.pi_messages.request import encode, headers, url
+from pi.ai.wire_support.exchange import final_headers
+from pi.ai.wire_support.handoff import NO_IMAGES
 from pi.base.records import replace
 from tests.ai.wire.pi_messages.conversation import HELLO, MODEL, TURN, call
 

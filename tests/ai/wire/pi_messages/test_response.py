@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import (
@@ -15,8 +16,7 @@ from pi.ai.errors import (
 )
 from pi.ai.messages import AssistantMessage, Cost, Text, Thinking, ToolCall, Usage
 from pi.ai.wire.pi_messages.response import EventDecoder
-from pi.base.records import UNSET
-from pi.testing.clock import FakeClock
+from pi.testing.fakes import FakeClock
 from tests.ai.wire.pi_messages.conversation import MODEL
 
 DONE = {"type": "done", "reason": "stop"}

@@ -21,15 +21,13 @@ from pi.ai.events import (
     ToolCallEnd,
     ToolCallStart,
 )
-from pi.ai.exchange import Services
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import AssistantMessage, Cost, Json, Text, Thinking, ToolCall, Usage
 from pi.ai.models.model import Model
 from pi.ai.request import Call
 from pi.ai.stream import Answer, EventStream, Flush
 from pi.ai.wire.pi_messages import answer
-from pi.ai.wire.pi_messages.protocol import ProxyRequest
-from pi.ai.wire.pi_messages.request import encode
+from pi.ai.wire.pi_messages.request import ProxyRequest, encode
 from pi.ai.wire.pi_messages.server import (
     PROXY_CONTENT_TYPE,
     encode_event,
@@ -38,8 +36,9 @@ from pi.ai.wire.pi_messages.server import (
     read_proxy_request,
     serve_proxy,
 )
+from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
-from pi.testing.clock import FakeClock
+from pi.testing.fakes import FakeClock
 from tests.ai.http.raw_server import Peer, raw_server
 from tests.ai.wire.grammar import check_events
 from tests.ai.wire.pi_messages.conversation import HELLO, MODEL, TURN, call

@@ -6,12 +6,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.processes import run
-from pi.batteries.status_engine.git.asking import (
-    TookTooLong,
-    ask_branch,
-    ask_counts,
-    is_harmless,
-)
+from pi.batteries.status_engine.git import TookTooLong, ask_branch, ask_counts, is_harmless
 from pi.coding.files.local import LocalFiles
 from pi.extension import ExecResult, PiError
 from tests.batteries.status_engine.git.repository import QUIET, git, make_repository

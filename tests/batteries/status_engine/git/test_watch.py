@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pi.batteries.status_engine.git.watch import BUSY, GIVEN_UP, IDLE, GitWatch
-from pi.batteries.status_engine.state import GitState
+from pi.batteries.status_engine.git import BUSY, GIVEN_UP, IDLE, GitWatch
+from pi.batteries.status_engine.items import GitState
 from pi.coding.files.local import LocalFiles
 from pi.extension import ExecResult
 

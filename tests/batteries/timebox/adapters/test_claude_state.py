@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.batteries.timebox.adapters.claude_state import (
+from pi.batteries.timebox.adapters.claude_code import (
     State,
     load_state,
     save_state,

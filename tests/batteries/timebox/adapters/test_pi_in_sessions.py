@@ -15,10 +15,10 @@ from pi.agent.compaction.errors import CompactionFailed
 from pi.ai.errors import ProviderUnavailable
 from pi.ai.messages import Text, UserMessage
 from pi.ai.models.model import ModelCost
+from pi.ai.provider import Provider
 from pi.ai.providers.faux import FAUX_MODEL
-from pi.ai.providers.provider import Provider
 from pi.batteries.timebox.adapters.pi import extension
-from pi.coding.retry.events import AutoRetryStart
+from pi.coding.retry import AutoRetryStart
 from pi.extension import AssistantMessage, ExtensionAPI, SubSession, Usage, replace
 from pi.testing import Reply, ScriptedProvider, calls, says
 from tests.base.processes.children import exists

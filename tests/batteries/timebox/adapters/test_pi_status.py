@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from pi.batteries.timebox.adapters.pi_status import StatusLine
+from pi.batteries.timebox.adapters.pi import StatusLine
 from pi.extension import ExtensionAPI
 from tests.batteries.timebox.adapters.fake_pi import FakePi
 

@@ -3,8 +3,15 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from pi.batteries.timebox.core.budget import Reading, TimeboxBudget
-from pi.batteries.timebox.core.decide import Nudge, Ok, Stop, decide, urgency
+from pi.batteries.timebox.core.budget import (
+    Nudge,
+    Ok,
+    Reading,
+    Stop,
+    TimeboxBudget,
+    decide,
+    urgency,
+)
 from tests.batteries.timebox.core.budgets import BUDGETS, MINUTE, READINGS, at, budget
 
 TEN = 10 * MINUTE

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.batteries.timebox.core.budget import Amounts, Reading, TimeboxBudget
-from pi.batteries.timebox.core.format import (
+from pi.batteries.timebox.core.budget import (
+    Amounts,
+    Reading,
+    TimeboxBudget,
     format_amounts,
     format_cost,
     format_span,

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 from pi.batteries.timebox.core.budget import TimeboxBudget
-from pi.batteries.timebox.core.effects import Keep, Notify, RunOnStop
-from pi.batteries.timebox.core.persist import Active, Off
+from pi.batteries.timebox.core.persist import Active, Keep, Notify, Off, RunOnStop
 from pi.batteries.timebox.core.timebox import EXPIRED, FOREIGN, USAGE, WRAP_UP, Timebox
 from tests.batteries.timebox.core.budgets import MINUTE, START, at, budget
 

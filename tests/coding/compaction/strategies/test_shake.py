@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pi.agent.compaction.items import Item
+from pi.agent.compaction.budget import Item
 from pi.coding.compaction.options import CompactionOptions
-from pi.coding.compaction.strategies.shake import ShakeStrategy
-from pi.coding.compaction.strategies.strategy import Declined, Edits, Outcome, Work
+from pi.coding.compaction.strategies import Declined, Edits, Outcome, ShakeStrategy, Work
 from tests.coding.compaction.test_pruning import branch, exchange, notices
 
 

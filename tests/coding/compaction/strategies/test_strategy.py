@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pi.base.records import replace
 from pi.coding.compaction.events import CompactionResult
-from pi.coding.compaction.strategies.strategy import Declined, Outcome, Strategy, Work
-from pi.coding.compaction.surroundings import Wish
+from pi.coding.compaction.request import Wish
+from pi.coding.compaction.strategies import Declined, Outcome, Strategy, Work
 from pi.testing import says
 from tests.coding.compaction.stage import OPTIONS, Stage
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pi.agent.compaction.items import Item
+from pi.agent.compaction.budget import Item
 from pi.ai.messages import UserMessage
 from pi.coding.compaction.options import CompactionOptions
-from pi.coding.compaction.strategies.strategy import Declined, Work
-from pi.coding.compaction.strategies.summary import SummaryStrategy
+from pi.coding.compaction.strategies import Declined, SummaryStrategy, Work
 
 
 async def test_without_anything_to_summarise_it_declines_with_the_reason() -> None:

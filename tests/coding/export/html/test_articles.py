@@ -5,15 +5,17 @@ import pytest
 from pi.ai.messages import Image, Thinking
 from pi.base.records import replace
 from pi.coding.export.html.articles import Articles
-from pi.coding.export.html.code import Painter
+from pi.coding.export.html.markup import Painter
 from pi.coding.export.outline import outline
 from pi.coding.export.transcript import read_transcript
-from pi.coding.session.entries import Custom, Entry, KnownEntry
-from pi.coding.session.messages import (
+from pi.coding.session.entries import (
     BashExecution,
     BranchSummaryMessage,
     CompactionSummaryMessage,
+    Custom,
     CustomMessage,
+    Entry,
+    KnownEntry,
 )
 from tests.coding.export.sessions import HEADER, PNG, answered, came, chain, message, said, sample
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.base.terminal_text import sanitise
-from pi.coding.export.html.code import LONGEST_BLOCK, Painter, diff
+from pi.coding.export.html.markup import LONGEST_BLOCK, Painter, diff
 
 
 def text_of(markup: str) -> str:

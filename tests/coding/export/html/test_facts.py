@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from pi.base.records import replace
-from pi.coding.export.html.code import Painter
-from pi.coding.export.html.facts import facts
+from pi.coding.export.html.markup import Painter
+from pi.coding.export.html.page import facts
 from pi.coding.export.transcript import read_transcript
 from tests.coding.export.sessions import HEADER, answered, chain, message
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.export.html.links import link, picture, picture_url
+from pi.coding.export.html.markup import link, picture, picture_url
 from tests.coding.export.sessions import PNG
 
 

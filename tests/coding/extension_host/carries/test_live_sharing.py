@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from pi.agent.events import AgentSettled
 from pi.ai.messages import UserMessage
 from pi.ai.providers.faux import says
-from pi.base.records import UNSET
 from pi.extension import ExtensionAPI, Feed, Image, Json, Replica
 from tests.coding.extension_host.stage import Play, playing
 

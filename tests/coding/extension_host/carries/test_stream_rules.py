@@ -8,7 +8,7 @@ from typing import Any
 
 from pi.ai.messages import UserMessage
 from pi.ai.providers.faux import call, calls, says, thinks
-from pi.coding.session.messages import CustomMessage
+from pi.coding.session.entries import CustomMessage
 from pi.extension import (
     Custom,
     CustomMessageEntry,

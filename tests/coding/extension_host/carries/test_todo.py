@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.ai.providers.faux import calls, says
-from pi.coding.session.messages import CustomMessage
+from pi.coding.session.entries import CustomMessage
 from pi.coding.session.opening import open_session
 from pi.extension import Custom, ExtensionAPI, ExtensionContext
 from tests.coding.extension_host.stage import FakeUI, playing

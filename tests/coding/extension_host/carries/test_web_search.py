@@ -9,7 +9,8 @@ import pytest
 
 from pi.ai.messages import ToolResultMessage
 from pi.ai.providers.faux import calls, says
-from pi.coding.extension_host.views import ToolView, ViewOptions
+from pi.coding.extension_host.contributions.views import ToolView
+from pi.coding.port.extensions import ViewOptions
 from pi.extension import ExtensionAPI, ToolFailed, ToolResult
 from tests.ai.loopback import site
 from tests.coding.extension_host.stage import playing

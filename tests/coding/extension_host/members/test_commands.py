@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.input_modes import InputMode
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.port.extensions import InputMode
 from tests.coding.extension_host.stage import playing
 
 

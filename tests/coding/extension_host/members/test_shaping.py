@@ -7,8 +7,8 @@ import pytest
 
 from pi.agent.compaction.errors import CompactionFailed
 from pi.ai.providers.faux import says
-from pi.coding.compaction.strategies.strategy import Declined
-from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.compaction.strategies import Declined
+from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.stage import playing
 
 

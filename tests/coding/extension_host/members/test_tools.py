@@ -3,11 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pi.agent.tool import ToolResult
-from pi.agent.tool_forms import make_tool
+from pi.agent.tools.define import make_tool
+from pi.agent.tools.tool import ToolResult
 from pi.ai.messages import SystemMessage, ToolResultMessage
 from pi.ai.providers.faux import calls, says
-from pi.coding.extension_host.api import ExtensionAPI
+from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.stage import playing
 
 

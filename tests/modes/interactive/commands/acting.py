@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pi.agent.events import ToolExecutionStart
 from pi.ai.providers.faux import Step
-from pi.coding.runtime.agent_session import AgentSession
-from pi.modes.interactive.commands.built_in import BuiltInCommands
+from pi.coding.runtime.session.agent_session import AgentSession
+from pi.modes.interactive.commands.table import BuiltInCommands
 from pi.testing import calls
 from tests.coding.runtime.stage import Stage
 from tests.modes.interactive.fake_screen import FakeScreen

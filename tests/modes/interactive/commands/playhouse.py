@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from pi.modes.interactive.commands.built_in import BuiltInCommands
+from pi.modes.interactive.commands.table import BuiltInCommands
 from pi.modes.interactive.ui import Ui
 from pi.testing import says
 from tests.modes.interactive.theatre import Theatre

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from msgspec import to_builtins
 
-from pi.coding.extension_host.commands import BUILT_IN as RESERVED
+from pi.coding.extension_host.contributions.commands import BUILT_IN as RESERVED
 from pi.extension import CommandContext, ExtensionAPI
-from pi.modes.interactive.commands.built_in import BUILT_IN, BuiltInCommands
-from pi.modes.interactive.commands.preferences import help
+from pi.modes.interactive.commands.application import help
+from pi.modes.interactive.commands.table import BUILT_IN, BuiltInCommands
 from pi.modes.interactive.ui import Commands
 from tests.coding.extension_host.stage import playing
 from tests.coding.runtime.stage import Pair, Stage

@@ -7,10 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec import UNSET
 
 from pi.base.errors import PiError
-from pi.base.records import UNSET
-from pi.coding.runtime.events import BeforeSwitch, SwitchDecision
+from pi.coding.extension_host.events.session import BeforeSwitch, SwitchDecision
 from pi.testing import says
 from tests.coding.runtime.stage import kinds
 from tests.modes.interactive.commands.acting import acting, at_work

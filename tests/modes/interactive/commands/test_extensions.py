@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.extension_host.clashes import Clash
-from pi.coding.extension_host.loading import ExtensionInfo
-from pi.modes.interactive.commands.extensions import NONE, extension_sections
-from pi.modes.interactive.dialogs.sections import Section
+from pi.coding.port.extensions import Clash, ExtensionInfo
+from pi.modes.interactive.commands.application import NONE, extension_sections
+from pi.modes.interactive.dialogs.reports import Section
 from tests.modes.interactive.commands.acting import acting
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.errors import PiError
-from pi.modes.interactive.commands.idle import must_be_idle
+from pi.modes.interactive.commands.table import must_be_idle
 from tests.modes.interactive.commands.acting import acting, at_work
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pi.base.errors import PiError
 from pi.testing import says
-from pi.tui.clipboard import Clipboard
+from pi.tui.desktop import Clipboard
 from tests.modes.interactive.commands.acting import Acting, acting
 
 

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from pi.ai.messages import Image
 from pi.base.tasks import TaskScope
-from pi.coding.extension_host.input_modes import InputMode
+from pi.coding.port.extensions import InputMode
 from pi.modes.interactive.composer.composer import Composer
-from pi.modes.interactive.composer.typing_pause import TypingPause
-from pi.modes.interactive.extensions.foreign_editor import ForeignEditor
+from pi.modes.interactive.composer.prompt import TypingPause
+from pi.modes.interactive.extensions.editor import ForeignEditor
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_choice import built_in
+from pi.modes.interactive.theme_selector import built_in
 from pi.testing import FakeClock
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.ansi import strip_sequences

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pi.base.processes import SpawnFailed
-from pi.modes.interactive.composer.files import FRESH_SECONDS, ProjectFiles
+from pi.modes.interactive.composer.completion import FRESH_SECONDS, ProjectFiles
 
 
 async def test_files_are_listed_again_when_the_list_is_old_or_the_folder_another() -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from pi.modes.interactive.composer.prompt import Prompt
-from pi.modes.interactive.composer.typing_pause import PAUSE_SECONDS, TypingPause
+from pi.modes.interactive.composer.prompt import PAUSE_SECONDS, Prompt, TypingPause
 from pi.testing import FakeClock
 from pi.tui.input.keymap import Keymap
 from pi.tui.widgets.editor.editor import Editor

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from pi.modes.interactive.composer.queued import MOST_ROWS, QueuedRows
+from pi.modes.interactive.composer.composer import MOST_ROWS, QueuedRows
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_choice import built_in
+from pi.modes.interactive.theme_selector import built_in
 from tests.modes.interactive.transcript.looks import plain
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from pi.modes.interactive.composer.references import ReferenceProvider
+from pi.modes.interactive.composer.completion import ReferenceProvider
 from pi.tui.completion.provider import Completed
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
-from pi.modes.interactive.composer.typing_pause import PAUSE_SECONDS, TypingPause
+from pi.modes.interactive.composer.prompt import PAUSE_SECONDS, TypingPause
 from pi.testing import FakeClock
 
 

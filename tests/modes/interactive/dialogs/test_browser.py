@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pi.base.records import replace
-from pi.coding.runtime.host import Host
-from pi.modes.interactive.dialogs.browser import open_outside
+from pi.coding.runtime.machine import Host
+from pi.modes.interactive.dialogs.waiting import open_outside
 from tests.modes.interactive.fake_screen import FakeScreen
 
 

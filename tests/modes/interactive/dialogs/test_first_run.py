@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from pi.coding.runtime.agent_session import AgentSession
+from pi.coding.runtime.session.agent_session import AgentSession
 from pi.modes.interactive.dialogs.first_run import FIRST_WORDS, set_up
 from pi.modes.interactive.dialogs.waiting import Tell
 from pi.modes.interactive.ui import Ui

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pi.modes.interactive.dialogs.reference import Named, command_section, key_sections
-from pi.modes.interactive.dialogs.sections import Section
+from pi.modes.interactive.dialogs.reports import Named, Section, command_section, key_sections
 from pi.tui.input.actions import ACTIONS
 from pi.tui.input.keymap import Keymap
 

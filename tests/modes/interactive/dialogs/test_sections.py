@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from pi.modes.interactive.dialogs.sections import Section, SectionsView
+from pi.modes.interactive.dialogs.reports import Section, SectionsView
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_choice import built_in
+from pi.modes.interactive.theme_selector import built_in
 from tests.modes.interactive.transcript.looks import plain
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pi.coding.runtime.results import SessionState
-from pi.coding.session.numbers import ContextUsage, SessionStats, TokenTotals
-from pi.modes.interactive.dialogs.sections import Section
-from pi.modes.interactive.dialogs.session_info import session_info
+from pi.coding.port.results import SessionState
+from pi.coding.session.views import ContextUsage, SessionStats, TokenTotals
+from pi.modes.interactive.dialogs.reports import Section, session_info
 
 STATE = SessionState(
     thinking_level="off",

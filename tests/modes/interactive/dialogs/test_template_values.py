@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from pi.coding.resources.prompts import MissingValues
-from pi.modes.interactive.dialogs.template_values import ask_values
+from pi.modes.interactive.prompt_sender import ask_values
 from tests.modes.interactive.fake_screen import FakeScreen
 
 MISSING = MissingValues("fix", ("file", "goal"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from pi.coding.trust.trust import Choice
-from pi.modes.interactive.dialogs.trust import ask_lasting_trust, ask_trust
+from pi.coding.trust import Choice
+from pi.modes.interactive.dialogs.opening import ask_lasting_trust, ask_trust
 from tests.modes.interactive.fake_screen import FakeScreen
 
 FOLDER = Path("/srv/site")

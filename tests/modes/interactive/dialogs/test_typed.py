@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.modes.interactive.dialogs.typed import typed_in_short
+from pi.modes.interactive.dialogs.panel import typed_in_short
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pi.ai.messages import AssistantMessage, Cost, Usage
 from pi.coding.session.entries import Entry, MessageEntry
-from pi.coding.session.numbers import ContextUsage
-from pi.modes.interactive.dialogs.usage import ChartsView, UsageView, tokens, usage_of
+from pi.coding.session.views import ContextUsage
+from pi.modes.interactive.dialogs.reports import ChartsView, UsageView, tokens, usage_of
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.fake_screen import plain_theme
 

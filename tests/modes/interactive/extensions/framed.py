@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.base.tasks import TaskScope
-from pi.modes.interactive.frame import Frame
+from pi.modes.interactive.layout import Frame
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import Component
 from pi.tui.text.ansi import strip_sequences

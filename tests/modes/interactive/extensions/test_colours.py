@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from pi.modes.interactive.extensions.colours import Colours
+from pi.modes.interactive.extensions.drawing import Colours
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_choice import built_in
+from pi.modes.interactive.theme_selector import built_in
 from tests.modes.interactive.fake_screen import plain_theme
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pi.modes.interactive.extensions.editing import Editing, as_decision
-from pi.modes.interactive.frame import Frame
-from pi.tui.input_pump import InputDecision
+from pi.modes.interactive.extensions.editor import Editing, as_decision
+from pi.modes.interactive.layout import Frame
+from pi.tui.input.decoder import InputDecision
 from tests.modes.interactive.extensions.framed import Editor, new_frame
 
 

@@ -4,12 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.modes.interactive.extensions.fitting import Fitted, FittedLines, Player, fitting
+from pi.modes.interactive.extensions.drawing import Fitted, FittedLines, Player, fitting
 from pi.tui.component import CURSOR_MARKER, Area
-from pi.tui.mouse import MouseAnswer, MouseEvent
+from pi.tui.mouse import MouseAnswer, MouseEvent, MouseRegion
 from pi.tui.text.ansi import link
 from pi.tui.text.width import visible_width
-from pi.tui.widgets.mouse_region import MouseRegion
 from tests.modes.interactive.extensions.framed import Line, plain
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.modes.interactive.extensions.footer_lines import FooterLines, Statuses
+from pi.modes.interactive.extensions.regions import FooterLines, Statuses
 from pi.tui.component import Component
 from tests.modes.interactive.extensions.framed import Line, plain
 from tests.modes.interactive.fake_screen import plain_theme

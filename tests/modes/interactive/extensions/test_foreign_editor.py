@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.extension_host.failures import ExtensionError
-from pi.modes.interactive.extensions.foreign_editor import ForeignEditor
+from pi.coding.extension_host.errors import ExtensionError
+from pi.modes.interactive.extensions.editor import ForeignEditor
 from pi.tui.style import unpainted
 from tests.modes.interactive.extensions.framed import Editor, FullEditor, Line
 

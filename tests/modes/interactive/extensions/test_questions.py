@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pi.base.errors import PiError
-from pi.modes.interactive.extensions.questions import Questions, overlay_placement
-from pi.tui.placement import Margin, OverlayOptions
+from pi.modes.interactive.extensions.dialogs import Questions, overlay_placement
+from pi.tui.overlays import Margin, OverlayOptions
 from tests.modes.interactive.extensions.framed import Line
 from tests.modes.interactive.fake_screen import FakeScreen
 

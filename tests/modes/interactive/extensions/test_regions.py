@@ -3,10 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pi.modes.interactive.extensions.colours import Colours
-from pi.modes.interactive.extensions.fitting import Fitted
+from pi.modes.interactive.extensions.drawing import Colours, Fitted
 from pi.modes.interactive.extensions.regions import Regions
-from pi.modes.interactive.frame import Frame
+from pi.modes.interactive.layout import Frame
 from tests.modes.interactive.extensions.framed import Line, new_frame, plain
 
 

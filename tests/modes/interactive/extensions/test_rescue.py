@@ -4,9 +4,9 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from pi.coding.extension_host.order import Owner
-from pi.coding.extension_host.stalls import Stalled
-from pi.modes.interactive.extensions.rescue import Rescue, rescue_on
+from pi.coding.bus import Owner
+from pi.coding.extension_host.watchdog import Stalled
+from pi.modes.interactive.extensions.connection import Rescue, rescue_on
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.tui import TUI
 from tests.modes.interactive.extensions.framed import new_frame

@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from pi.coding.runtime.extensions_port import ExtensionsPort
-from pi.modes.interactive.extensions.shortcuts import Shortcuts
+from pi.coding.port.extensions import ExtensionsPort
+from pi.modes.interactive.extensions.connection import Shortcuts
 from pi.tui.input.keymap import Keymap
 
 CTRL_S, F5, SHIFT_F5 = "\x13", "\x1b[15~", "\x1b[15;2~"

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from pi.agent.events import AgentStart
-from pi.modes.interactive.extensions.showing import Showing
+from pi.modes.interactive.extensions.ui import Showing
 from pi.modes.interactive.status.activity import Activity
-from pi.modes.interactive.status.window import Window
+from pi.modes.interactive.status.status import Window
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.testing import FakeClock
-from pi.tui.capabilities import Capabilities
+from pi.tui.terminal import Capabilities
 from tests.modes.interactive.transcript.looks import look
 
 

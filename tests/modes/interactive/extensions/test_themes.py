@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi.coding.extension_host.ui import ThemeChange
-from pi.modes.interactive.extensions.themes import Themes
+from pi.coding.port.ui import ThemeChange
+from pi.modes.interactive.extensions.drawing import Themes
 from tests.modes.interactive.fake_screen import FakeScreen
 
 

@@ -3,13 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pi.coding.extension_host.api import ExtensionAPI
-from pi.coding.extension_host.views import ToolView
-from pi.coding.session.entries import Custom
-from pi.coding.session.messages import CustomMessage
-from pi.modes.interactive.extensions.colours import Colours
+from pi.coding.extension_host.api.api import ExtensionAPI
+from pi.coding.extension_host.contributions.views import ToolView
+from pi.coding.session.entries import Custom, CustomMessage
+from pi.modes.interactive.extensions.drawing import Colours
 from pi.modes.interactive.extensions.views import ExtensionViews
-from pi.modes.interactive.transcript.call import Call
+from pi.modes.interactive.transcript.block import Call
 from pi.testing import says
 from tests.coding.extension_host.stage import Play, playing
 from tests.modes.interactive.fake_screen import plain_theme

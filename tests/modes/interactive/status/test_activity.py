@@ -12,7 +12,7 @@ from pi.agent.events import (
 from pi.ai.events import BlockEvent, TextDelta, ThinkingDelta, ToolCallStart
 from pi.ai.messages import Usage
 from pi.coding.compaction.events import CompactionEnd, CompactionStart
-from pi.coding.retry.events import AutoRetryEnd, AutoRetryStart
+from pi.coding.retry import AutoRetryEnd, AutoRetryStart
 from pi.modes.interactive.status.activity import Activity, elapsed
 from pi.testing import FakeClock
 

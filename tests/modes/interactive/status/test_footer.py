@@ -6,7 +6,7 @@ import pytest
 
 from pi.modes.interactive.status.footer import Footer, FooterFacts, short_folder, short_number
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_choice import built_in
+from pi.modes.interactive.theme_selector import built_in
 from pi.tui.text.width import visible_width
 from tests.modes.interactive.transcript.looks import plain
 

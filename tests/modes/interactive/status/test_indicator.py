@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.modes.interactive.status.indicator import FRAMES, TICK, Indicator
+from pi.modes.interactive.status.activity import FRAMES, TICK, Indicator
 
 
 def test_frames_take_turns() -> None:

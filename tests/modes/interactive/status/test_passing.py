@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pi.modes.interactive.status.passing import PassingNotice
+from pi.modes.interactive.status.footer import PassingNotice
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_choice import built_in
+from pi.modes.interactive.theme_selector import built_in
 from tests.modes.interactive.transcript.looks import plain
 
 

@@ -6,12 +6,11 @@ from pi.agent.events import AgentEnd, AgentStart
 from pi.base.tasks import TaskScope
 from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.status.footer import Footer
-from pi.modes.interactive.status.region import Status
-from pi.modes.interactive.status.window import Window
+from pi.modes.interactive.status.status import Status, Window
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_choice import built_in
+from pi.modes.interactive.theme_selector import built_in
 from pi.testing import FakeClock
-from pi.tui.capabilities import Capabilities
+from pi.tui.terminal import Capabilities
 from pi.tui.text.ansi import strip_sequences
 from tests.coding.runtime.stage import Stage
 from tests.modes.interactive.transcript.looks import plain

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from pi.base.records import replace
-from pi.modes.interactive.status.window import Window
-from pi.tui.capabilities import Capabilities
+from pi.modes.interactive.status.status import Window
+from pi.tui.terminal import Capabilities
 
 
 def window(**changes: object) -> tuple[Window, list[str]]:

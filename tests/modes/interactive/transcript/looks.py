@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_choice import built_in
-from pi.modes.interactive.transcript.call import Call
-from pi.modes.interactive.transcript.look import Look
+from pi.modes.interactive.theme_selector import built_in
+from pi.modes.interactive.transcript.block import Call, Look
 from pi.tui.component import Component
 from pi.tui.style import ColourDepth
 from pi.tui.text.ansi import strip_sequences

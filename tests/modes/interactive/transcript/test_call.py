@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+from msgspec import UNSET
+
 from pi.ai.messages import Image, Text
-from pi.base.records import UNSET
-from pi.modes.interactive.transcript.call import MOST_UNFINISHED, Call
+from pi.modes.interactive.transcript.block import MOST_UNFINISHED, Call
 
 PICTURE = Image(data="AA", mime_type="image/png")
 

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.agent.answering import ABORTED_EARLY
 from pi.agent.events import (
     AgentEnd,
     AgentStart,
@@ -18,6 +17,7 @@ from pi.agent.events import (
     ToolExecutionUpdate,
     ToolOutput,
 )
+from pi.agent.response import ABORTED_EARLY
 from pi.ai.events import (
     BlockEvent,
     TextDelta,
@@ -37,15 +37,14 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.coding.compaction.events import CompactionEnd, CompactionResult
-from pi.coding.retry.events import AutoRetryEnd, AutoRetryStart
-from pi.coding.retry.policy import CANCELLED
-from pi.coding.session.messages import (
+from pi.coding.retry import CANCELLED, AutoRetryEnd, AutoRetryStart
+from pi.coding.session.entries import (
     BashExecution,
     BranchSummaryMessage,
     CompactionSummaryMessage,
     CustomMessage,
 )
-from pi.modes.interactive.transcript.feed import Feed
+from pi.modes.interactive.transcript.builder import Feed
 from pi.modes.interactive.transcript.notices import NoticeBlock
 from pi.tui.transcript import Transcript
 from tests.modes.interactive.transcript.looks import commands_in, look, plain

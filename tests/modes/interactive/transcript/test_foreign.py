@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from pi.coding.session.entries import Custom
-from pi.coding.session.messages import CustomMessage
-from pi.modes.interactive.transcript.foreign import EntryBlock, MessageBlock
-from pi.modes.interactive.transcript.foreign_views import ForeignViews
+from pi.coding.session.entries import Custom, CustomMessage
+from pi.modes.interactive.transcript.block import ForeignViews
+from pi.modes.interactive.transcript.messages import EntryBlock, MessageBlock
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.transcript.looks import look
 

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-from pi.coding.session.entries import Custom
-from pi.coding.session.messages import CustomMessage
-from pi.modes.interactive.transcript.call import Call
-from pi.modes.interactive.transcript.foreign_views import ForeignViews
+from pi.coding.session.entries import Custom, CustomMessage
+from pi.modes.interactive.transcript.block import Call, ForeignViews
 
 
 def test_where_nobody_wants_anything_all_is_drawn_as_usual() -> None:

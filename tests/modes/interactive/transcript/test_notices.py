@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.shell.user_commands import BashResult
+from pi.coding.shell.local import BashResult
 from pi.modes.interactive.transcript.notices import (
     MOST_KEPT,
     DividerBlock,

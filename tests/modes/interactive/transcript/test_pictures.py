@@ -6,7 +6,7 @@ from io import BytesIO
 from PIL import Image as Pillow
 
 from pi.ai.messages import Image
-from pi.modes.interactive.transcript.pictures import Pictures
+from pi.modes.interactive.transcript.block import Pictures
 from pi.tui.images.graphics import Graphics
 from tests.modes.interactive.transcript.looks import look
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.modes.interactive.transcript.problems import readable
+from pi.modes.interactive.transcript.notices import readable
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from pi.base.tasks import TaskScope
 from pi.tui.completion.provider import Completed, Suggestion, Suggestions, replace_prefix
 from pi.tui.widgets.editor.buffer import Position
-from pi.tui.widgets.editor.completion import DEBOUNCE, Completion
+from pi.tui.widgets.editor.suggestions import DEBOUNCE, Completion
 
 FOUND = Suggestions(items=(Suggestion(value="x"),), prefix="@")
 

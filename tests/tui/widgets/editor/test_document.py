@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.widgets.editor import motions
+from pi.tui.widgets.editor import buffer
 from pi.tui.widgets.editor.buffer import START, Position
-from pi.tui.widgets.editor.document import Document
-from pi.tui.widgets.editor.edits import EDITS
+from pi.tui.widgets.editor.document import EDITS, Document
 
 LONG = "\n".join("abcdefghijklm")
 MARKER = "[paste #1 +13 lines]"
@@ -38,7 +37,7 @@ def test_letters_of_a_word_are_undone_together() -> None:
 def test_a_move_begins_another_step() -> None:
     document = Document()
     document.type("a")
-    document.move(motions.left)
+    document.move(buffer.left)
     document.type("b")
     document.undo()
 
@@ -47,9 +46,9 @@ def test_a_move_begins_another_step() -> None:
 
 def test_kills_in_a_row_are_yanked_together() -> None:
     document = with_text("one two three")
-    document.kill(motions.word_left)
-    document.kill(motions.word_left)
-    document.move(motions.line_start)
+    document.kill(buffer.word_left)
+    document.kill(buffer.word_left)
+    document.move(buffer.line_start)
     document.yank()
 
     assert document.text == "two threeone "
@@ -57,9 +56,9 @@ def test_kills_in_a_row_are_yanked_together() -> None:
 
 def test_yank_pop_goes_through_what_was_killed_but_only_after_a_yank() -> None:
     document = with_text("one two")
-    document.kill(motions.word_left)
-    document.move(motions.line_start)
-    document.kill(motions.line_end)
+    document.kill(buffer.word_left)
+    document.move(buffer.line_start)
+    document.kill(buffer.line_end)
 
     document.yank_pop()
     assert document.text == ""
@@ -80,16 +79,16 @@ def test_a_marker_is_atomic_for_moving_deleting_and_undo_and_expands() -> None:
     document.type("!")
 
     assert (document.text, document.expanded) == (f"see {MARKER}!", f"see {LONG}!")
-    document.move(motions.left)
-    document.move(motions.left)
+    document.move(buffer.left)
+    document.move(buffer.left)
     assert document.cursor == Position(0, 4)
     document.move_to(Position(0, 9))
     assert document.cursor == Position(0, 4 + len(MARKER))
-    document.delete(motions.left)
+    document.delete(buffer.left)
     assert (document.text, document.expanded) == ("see !", "see !")
     document.undo()
     assert (document.text, document.expanded) == (f"see {MARKER}!", f"see {LONG}!")
-    document.kill(motions.word_left)
+    document.kill(buffer.word_left)
     document.yank()
     assert document.expanded == f"see {LONG}!"
 
@@ -98,7 +97,7 @@ def test_a_marker_is_atomic_for_moving_deleting_and_undo_and_expands() -> None:
 def test_a_marker_that_was_killed_is_its_text_in_the_next_prompt() -> None:
     document = Document()
     document.paste(LONG)
-    document.kill(motions.line_start)
+    document.kill(buffer.line_start)
     document.clear()
     document.yank()
 
@@ -118,9 +117,9 @@ def test_a_huge_paste_is_a_marker() -> None:
 def test_deleting_takes_whole_graphemes() -> None:
     document = with_text("a👨‍👩‍👧e\u0301")
 
-    document.delete(motions.left)
+    document.delete(buffer.left)
     assert document.text == "a👨‍👩‍👧"
-    document.delete(motions.left)
+    document.delete(buffer.left)
     assert document.text == "a"
 
 
@@ -137,7 +136,7 @@ def test_a_private_document_remembers_nothing() -> None:
     document = Document(private=True, single_line=True)
     document.type("secret")
     document.paste("s" * 2000)
-    document.kill(motions.line_start)
+    document.kill(buffer.line_start)
 
     document.yank()
     document.undo()
@@ -168,17 +167,17 @@ def test_editing_does_what_it_does_to_a_list_of_characters(steps: list[str]) -> 
     for step in steps:
         match step:
             case "<":
-                document.move(motions.left)
+                document.move(buffer.left)
                 at = max(at - 1, 0)
             case ">":
-                document.move(motions.right)
+                document.move(buffer.right)
                 at = min(at + 1, len(chars))
             case "-":
-                document.delete(motions.left)
+                document.delete(buffer.left)
                 del chars[max(at - 1, 0) : at]
                 at = max(at - 1, 0)
             case "+":
-                document.delete(motions.right)
+                document.delete(buffer.right)
                 del chars[at : at + 1]
             case text:
                 document.insert(text)

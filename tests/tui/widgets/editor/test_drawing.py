@@ -4,8 +4,8 @@ import pytest
 
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.text.width import visible_width
-from pi.tui.widgets.editor.drawing import border, text_row
-from pi.tui.widgets.editor.units import Units
+from pi.tui.widgets.editor.buffer import Units
+from pi.tui.widgets.editor.layout import border, text_row
 
 
 def plain(text: str) -> str:

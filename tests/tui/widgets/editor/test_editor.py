@@ -12,8 +12,8 @@ from pi.tui.input.decoder import Paste
 from pi.tui.input.keymap import Keymap
 from pi.tui.mouse import MouseAnswer, MouseEvent, MouseType
 from pi.tui.text.width import visible_width
+from pi.tui.widgets.editor.document import EDITS
 from pi.tui.widgets.editor.editor import _ACTIONS, Editor
-from pi.tui.widgets.editor.edits import EDITS
 from tests.tui.widgets.editor.pressing import (
     BACKSPACE,
     CTRL_A,

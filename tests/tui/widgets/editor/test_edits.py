@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 from pi.tui.input.actions import TUI_ACTIONS
-from pi.tui.widgets.editor.document import Document
-from pi.tui.widgets.editor.edits import EDITS, edit
+from pi.tui.widgets.editor.document import EDITS, Document, edit
 
 
 def test_the_first_action_that_is_an_edit_is_done() -> None:

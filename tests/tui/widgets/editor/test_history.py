@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.tui.widgets.editor.history import MOST_ENTRIES, PromptHistory
+from pi.tui.widgets.editor.history import MAX_HISTORY_ENTRIES, PromptHistory
 
 
 def test_prompts_come_back_latest_first_and_the_draft_at_the_end() -> None:
@@ -36,10 +36,10 @@ def test_after_leaving_there_is_another_draft() -> None:
 
 def test_only_so_many_prompts_are_kept() -> None:
     history = PromptHistory()
-    for number in range(MOST_ENTRIES + 1):
+    for number in range(MAX_HISTORY_ENTRIES + 1):
         history.add(str(number))
     seen = []
     while (prompt := history.previous("")) is not None:
         seen.append(prompt)
 
-    assert (len(seen), seen[-1]) == (MOST_ENTRIES, "1")
+    assert (len(seen), seen[-1]) == (MAX_HISTORY_ENTRIES, "1")

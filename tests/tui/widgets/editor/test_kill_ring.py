@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.tui.widgets.editor.kill_ring import MOST_ENTRIES, KillRing
+from pi.tui.widgets.editor.history import MAX_KILL_RING_ENTRIES, KillRing
 
 
 def test_the_latest_comes_first_and_the_others_in_turn() -> None:
@@ -35,11 +35,11 @@ def test_an_empty_ring_gives_nothing_and_keeps_nothing_empty() -> None:
 
 def test_the_oldest_texts_are_forgotten() -> None:
     ring = KillRing()
-    for number in range(MOST_ENTRIES + 1):
+    for number in range(MAX_KILL_RING_ENTRIES + 1):
         ring.add(str(number))
 
-    assert ring.rotate() == str(MOST_ENTRIES - 1)
-    assert [ring.rotate() for _ in range(MOST_ENTRIES)][-2] == str(MOST_ENTRIES)
+    assert ring.rotate() == str(MAX_KILL_RING_ENTRIES - 1)
+    assert [ring.rotate() for _ in range(MAX_KILL_RING_ENTRIES)][-2] == str(MAX_KILL_RING_ENTRIES)
 
 
 def test_all_texts_can_be_changed() -> None:

@@ -2,10 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.widgets.editor import motions
-from pi.tui.widgets.editor.buffer import Buffer, Position
-from pi.tui.widgets.editor.motions import Motion
-from pi.tui.widgets.editor.units import Units
+from pi.tui.widgets.editor import buffer as motions
+from pi.tui.widgets.editor.buffer import Buffer, Motion, Position, Units
 
 
 def moved(marked: str, motion: Motion) -> str:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.widgets.editor.paste_markers import PasteMarkers
+from pi.tui.widgets.editor.document import PasteMarkers
 
 ELEVEN_LINES = "\n".join("abcdefghijk")
 

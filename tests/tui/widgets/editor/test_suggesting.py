@@ -7,14 +7,17 @@ from pathlib import Path
 import pytest
 
 from pi.base.tasks import TaskScope
-from pi.tui.completion.combined import CombinedProvider
-from pi.tui.completion.commands import Command, CommandProvider
-from pi.tui.completion.files import FileProvider
-from pi.tui.completion.paths import PathProvider
 from pi.tui.completion.provider import Suggestion
+from pi.tui.completion.sources import (
+    CombinedProvider,
+    Command,
+    CommandProvider,
+    FileProvider,
+    PathProvider,
+)
 from pi.tui.input.keymap import Keymap
 from pi.tui.widgets.editor.document import Document
-from pi.tui.widgets.editor.suggesting import Suggesting
+from pi.tui.widgets.editor.suggestions import Suggesting
 from pi.tui.widgets.select_list import SelectTheme
 from tests.tui.widgets.editor.test_completion import no_wait, settled
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pi.tui.widgets.editor.buffer import Buffer, Position
-from pi.tui.widgets.editor.undo import MOST_STEPS, UndoStack
+from pi.tui.widgets.editor.document import MOST_STEPS, UndoStack
 
 
 def typed(buffer: Buffer, stack: UndoStack, text: str, *, joins: bool = False) -> None:

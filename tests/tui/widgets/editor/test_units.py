@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.widgets.editor.units import Units
+from pi.tui.widgets.editor.buffer import Units
 
 FAMILY = "👨‍👩‍👧"
 

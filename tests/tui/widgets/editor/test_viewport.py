@@ -2,10 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.widgets.editor.buffer import Position
-from pi.tui.widgets.editor.layout import Row
-from pi.tui.widgets.editor.units import Units
-from pi.tui.widgets.editor.viewport import Viewport
+from pi.tui.widgets.editor.buffer import Position, Units
+from pi.tui.widgets.editor.layout import Row, Viewport
 
 
 def viewport(lines: list[str], cursor: Position, *, width: int = 10, height: int = 3) -> Viewport:

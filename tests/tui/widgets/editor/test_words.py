@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.widgets.editor.units import Units
-from pi.tui.widgets.editor.words import first_word
+from pi.tui.widgets.editor.buffer import Units, first_word
 
 
 def words(text: str) -> list[str]:

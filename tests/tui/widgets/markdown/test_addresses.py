@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.widgets.markdown.addresses import linked
-from pi.tui.widgets.markdown.inline import plain_text
+from pi.tui.widgets.markdown.draw import plain_text
 from pi.tui.widgets.markdown.nodes import Code, Inline, Link, Plain
+from pi.tui.widgets.markdown.parse import linked
 
 
 def link(url: str) -> Link:

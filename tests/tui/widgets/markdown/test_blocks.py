@@ -4,9 +4,8 @@ import pytest
 
 from pi.base.records import replace
 from pi.tui.text.width import visible_width
-from pi.tui.widgets.markdown.blocks import _code_rows, draw_blocks, forget_code, starts_apart
-from pi.tui.widgets.markdown.look import Look, MarkdownTheme
-from pi.tui.widgets.markdown.nodes import CodeBlock
+from pi.tui.widgets.markdown.draw import _code_rows, draw_blocks, forget_code, starts_apart
+from pi.tui.widgets.markdown.nodes import CodeBlock, Look, MarkdownTheme
 from pi.tui.widgets.markdown.parse import parse
 
 PLAIN = Look(theme=MarkdownTheme(bold=str, italic=str, underline=str))

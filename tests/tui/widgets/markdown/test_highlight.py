@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.widgets.markdown.highlight import highlight, pieces
-from pi.tui.widgets.markdown.look import CodeTheme
+from pi.tui.widgets.markdown.nodes import CodeTheme
 
 THEME = CodeTheme(
     comment=lambda text: f"#{text}#" if text else "",

@@ -2,9 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.widgets.markdown.inline import draw_inline, plain_text
-from pi.tui.widgets.markdown.look import Look, MarkdownTheme
-from pi.tui.widgets.markdown.nodes import Code, Inline, Link, Marked, Picture, Plain
+from pi.tui.widgets.markdown.draw import draw_inline, plain_text
+from pi.tui.widgets.markdown.nodes import (
+    Code,
+    Inline,
+    Link,
+    Look,
+    MarkdownTheme,
+    Marked,
+    Picture,
+    Plain,
+)
 
 MARKED = MarkdownTheme(
     bold=lambda text: f"*{text}*",

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.tui.widgets.markdown.look import Look, MarkdownTheme
+from pi.tui.widgets.markdown.nodes import Look, MarkdownTheme
 
 
 def test_without_a_theme_only_marks_are_seen() -> None:

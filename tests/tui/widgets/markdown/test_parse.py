@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.widgets.markdown.inline import plain_text
+from pi.tui.widgets.markdown.draw import plain_text
 from pi.tui.widgets.markdown.nodes import (
     Block,
     Code,

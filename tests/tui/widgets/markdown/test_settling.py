@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.tui.text.ansi import strip_sequences
-from pi.tui.widgets.markdown.blocks import draw_block
-from pi.tui.widgets.markdown.look import Look, MarkdownTheme
+from pi.tui.widgets.markdown.draw import draw_block
+from pi.tui.widgets.markdown.nodes import Look, MarkdownTheme
 from pi.tui.widgets.markdown.parse import parse
-from pi.tui.widgets.markdown.settling import settled_part
+from pi.tui.widgets.markdown.streaming import settled_part
 from pi.tui.widgets.markdown.widget import Markdown
 
 PLAIN = Look(theme=MarkdownTheme(bold=str, italic=str, underline=str))

@@ -16,7 +16,7 @@ from pi.tui.widgets.markdown.nodes import (
     Table,
 )
 from pi.tui.widgets.markdown.parse import parse
-from pi.tui.widgets.markdown.splitting import Splitter, in_pieces
+from pi.tui.widgets.markdown.streaming import Splitter, in_pieces
 from tests.tui.widgets.markdown.sources import chunks, cuts, sources
 
 

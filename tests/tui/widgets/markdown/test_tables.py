@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import visible_width
-from pi.tui.widgets.markdown.look import Look, MarkdownTheme
-from pi.tui.widgets.markdown.nodes import Table
+from pi.tui.widgets.markdown.draw import draw_table, shrink
+from pi.tui.widgets.markdown.nodes import Look, MarkdownTheme, Table
 from pi.tui.widgets.markdown.parse import parse
-from pi.tui.widgets.markdown.tables import draw_table, shrink
 
 PLAIN = Look(theme=MarkdownTheme(bold=str, underline=str))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pi.tui.style import Style, painter
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import visible_width
-from pi.tui.widgets.markdown.look import CodeTheme, MarkdownTheme
+from pi.tui.widgets.markdown.nodes import CodeTheme, MarkdownTheme
 from pi.tui.widgets.markdown.widget import Markdown
 from tests.tui.widgets.markdown.sources import chunks, cuts, sources
 

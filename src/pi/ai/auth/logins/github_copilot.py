@@ -6,11 +6,12 @@ import re
 from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
-from pi.ai.auth.clients import LoginSettings
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import LoginFailed
-from pi.ai.auth.login_ui import LoginUI, Progress, Prompt
+from pi.ai.auth.login import LoginUI, Progress, Prompt
+from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.device import device_login
 from pi.ai.auth.oauth.tokens import ask, bearer, refusal
 from pi.ai.errors import BadAnswer, ProviderError
@@ -18,7 +19,7 @@ from pi.ai.http.client import HttpClient
 from pi.ai.messages import Json
 from pi.ai.request import Access
 from pi.base.clock import Clock
-from pi.base.records import Meta, Record, replace
+from pi.base.records import Record, replace
 
 ENTERPRISE = "enterpriseUrl"
 """Extra field: the domain of a company's own GitHub."""

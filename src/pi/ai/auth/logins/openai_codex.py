@@ -6,10 +6,11 @@ from base64 import urlsafe_b64decode
 from typing import Annotated, TypeVar
 
 import msgspec
+from msgspec import Meta
 
-from pi.ai.auth.clients import LoginSettings
 from pi.ai.auth.credentials import OAuthCredential
-from pi.ai.auth.login_ui import DeviceCode, LoginUI, Progress
+from pi.ai.auth.login import DeviceCode, LoginUI, Progress
+from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.browser import browser_login
 from pi.ai.auth.oauth.device import INTERVAL, Wait, not_yet, poll, prefers_device
 from pi.ai.auth.oauth.tokens import (
@@ -26,7 +27,7 @@ from pi.ai.errors import BadAnswer
 from pi.ai.http.client import HttpClient
 from pi.ai.request import Access
 from pi.base.clock import Clock
-from pi.base.records import Meta, Record, replace
+from pi.base.records import Record, replace
 
 ACCOUNT = "accountId"
 """Extra field, and the variable in which the wire finds whom the requests belong to."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 
-from pi.ai.auth.clients import LoginSettings
 from pi.ai.auth.credentials import NEVER, OAuthCredential
 from pi.ai.auth.errors import GrantRefused
-from pi.ai.auth.login_ui import LoginUI, Progress
-from pi.ai.auth.oauth.browser import browser_code, page_url
-from pi.ai.auth.oauth.callback import CallbackListener
-from pi.ai.auth.oauth.pkce import new_pkce
+from pi.ai.auth.login import LoginUI, Progress
+from pi.ai.auth.login_settings import LoginSettings
+from pi.ai.auth.oauth.browser import CallbackListener, browser_code, new_pkce, page_url
 from pi.ai.auth.oauth.tokens import ask, refusal
 from pi.ai.errors import BadAnswer
 from pi.ai.http.client import HttpClient

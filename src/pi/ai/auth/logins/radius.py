@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pi.ai.auth.clients import LoginSettings
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import LoginFailed
-from pi.ai.auth.login_ui import LoginUI
+from pi.ai.auth.login import LoginUI
+from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.browser import browser_login
 from pi.ai.auth.oauth.device import device_login, prefers_device
 from pi.ai.auth.oauth.tokens import ask, bearer, credential_of, refresh_tokens, refusal

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pi.ai.auth.clients import LoginSettings
 from pi.ai.auth.credentials import OAuthCredential
-from pi.ai.auth.login_ui import LoginUI
+from pi.ai.auth.login import LoginUI
+from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.device import device_login
 from pi.ai.auth.oauth.tokens import bearer, credential_of, refresh_tokens
 from pi.ai.http.client import HttpClient

@@ -9,15 +9,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import Meta
 
-from pi.ai.auth.clients import LoginSettings
 from pi.ai.auth.errors import LoginFailed
-from pi.ai.auth.login_ui import Choice, DeviceCode, LoginUI, Progress, Prompt
+from pi.ai.auth.login import Choice, DeviceCode, LoginUI, Progress, Prompt
+from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.tokens import Answer, Tokens, ask, granted, refusal
 from pi.ai.errors import BadAnswer, RateLimited
 from pi.ai.http.client import HttpClient
 from pi.base.clock import Clock
-from pi.base.records import Meta, Record
+from pi.base.records import Record
 
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 INTERVAL = 5.0

@@ -6,24 +6,22 @@ from collections.abc import Mapping
 from typing import Annotated, Literal, NamedTuple
 
 import msgspec
+from msgspec import Meta
 
-from pi.ai import error_codes
-from pi.ai.auth.clients import LoginSettings
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import GrantRefused
+from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.errors import BadAnswer, ProviderError, ProviderUnavailable, RateLimited
-from pi.ai.failures import from_http, from_status
+from pi.ai.failures import codes
+from pi.ai.failures.classify import from_http, from_status
 from pi.ai.http.client import HttpClient
-from pi.ai.http.errors import BadResponse, HttpError
-from pi.ai.http.headers import Headers
-from pi.ai.http.request import HttpRequest
+from pi.ai.http.errors import BadResponse, HttpError, Timeouts
+from pi.ai.http.request import Headers, HttpRequest, user_agent
 from pi.ai.http.response import HttpResponse
-from pi.ai.http.timeouts import Timeouts
 from pi.ai.messages import Json
 from pi.ai.request import Access
-from pi.ai.user_agent import user_agent
 from pi.base.clock import Clock
-from pi.base.records import Meta, Record, replace
+from pi.base.records import Record, replace
 
 LARGEST_ANSWER = 1024 * 1024
 TIMEOUTS = Timeouts(connect=15.0, first_byte=30.0, idle=30.0)
@@ -64,7 +62,7 @@ class Answer(NamedTuple):
             return error
         if error is None and self.status < 400:
             return ""
-        return next(iter(error_codes.codes(error_codes.unwrapped(self.body))), "")
+        return next(iter(codes.codes(codes.unwrapped(self.body))), "")
 
     @property
     def ok(self) -> bool:
@@ -112,8 +110,8 @@ def refusal(answer: Answer, clock: Clock) -> ProviderError:
     A bare 403, the page of a firewall, a rate limit or a broken server is not final: the same
     refresh may go well a minute later.
     """
-    error = error_codes.unwrapped(answer.body)
-    said = answer.body.get("error_description") or error_codes.message_in(error)
+    error = codes.unwrapped(answer.body)
+    said = answer.body.get("error_description") or codes.message_in(error)
     if answer.is_final:
         words = dict.fromkeys(filter(None, (answer.code, str(said))))
         message = ": ".join(words) or "it gave no reason"

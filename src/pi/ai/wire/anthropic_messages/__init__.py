@@ -10,15 +10,18 @@ from __future__ import annotations
 from functools import partial
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.exchange import Decoder, Services, send
 from pi.ai.messages import Json
-from pi.ai.repairing import ask_with_repairs
 from pi.ai.request import Call
 from pi.ai.stream import Flush
-from pi.ai.wire.anthropic_messages.compat import compat_of
-from pi.ai.wire.anthropic_messages.repairs import next_repair
-from pi.ai.wire.anthropic_messages.request import encode, headers, url
-from pi.ai.wire.anthropic_messages.thinking import interleaves, plan_thinking, provider_level
+from pi.ai.wire.anthropic_messages.compat import (
+    compat_of,
+    interleaves,
+    plan_thinking,
+    provider_level,
+)
+from pi.ai.wire.anthropic_messages.request import encode, headers, next_repair, url
+from pi.ai.wire_support.exchange import Decoder, Services, send
+from pi.ai.wire_support.repairs import ask_with_repairs
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pi.ai.handoff import NO_OUTPUT
-from pi.ai.later_instructions import told
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -19,8 +17,10 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model
-from pi.ai.wire.anthropic_messages.thinking import Efforts, own_level
+from pi.ai.transcript import told
+from pi.ai.wire.anthropic_messages.compat import Efforts, own_level
 from pi.ai.wire.anthropic_messages.tools import Offer, changes
+from pi.ai.wire_support.handoff import NO_OUTPUT
 from pi.base.records import Record
 
 

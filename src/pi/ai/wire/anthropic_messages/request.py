@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from pi.ai.diagnostics import (
+from pi.ai.errors import BadRequest
+from pi.ai.http.request import user_agent
+from pi.ai.messages import Json
+from pi.ai.request import Call, user_id
+from pi.ai.transcript import fold
+from pi.ai.wire.anthropic_messages.compat import (
+    Compat,
+    ThinkingPlan,
+    compat_of,
+    efforts,
+    plan_thinking,
+    with_room_to_think,
+)
+from pi.ai.wire.anthropic_messages.history import HistoryStyle, encode_history
+from pi.ai.wire.anthropic_messages.tools import Offer, declarations, is_forced, offer, tool_choice
+from pi.ai.wire_support.handoff import plain_id, prepare
+from pi.ai.wire_support.repairs import (
     NO_REPAIRS,
     Repairs,
     lacks_thought,
     refuses_strict,
     without_refused_thoughts,
-)
-from pi.ai.handoff import plain_id, prepare
-from pi.ai.messages import Json
-from pi.ai.metadata import user_id
-from pi.ai.request import Call
-from pi.ai.transcript import fold
-from pi.ai.user_agent import user_agent
-from pi.ai.wire.anthropic_messages.compat import Compat, compat_of
-from pi.ai.wire.anthropic_messages.history import HistoryStyle, encode_history
-from pi.ai.wire.anthropic_messages.thinking import (
-    ThinkingPlan,
-    efforts,
-    plan_thinking,
-    with_room_to_think,
-)
-from pi.ai.wire.anthropic_messages.tools import (
-    Offer,
-    declarations,
-    is_forced,
-    offer,
-    tool_choice,
 )
 
 VERSION = "2023-06-01"
@@ -155,3 +151,40 @@ def _metadata(call: Call) -> Json | None:
     """Who asks; the server knows no other metadata."""
     user = user_id(call)
     return None if user is None else {"user_id": user}
+
+
+# What to leave out of a request that the server refused, so that it is not refused again. Pure.
+#
+# The server says only ``invalid_request_error`` and a sentence, so here the sentence decides;
+# each repair also needs its cause in the payload.
+
+
+_SIGNATURE = r"(?is)signature.*thinking|thinking.*signature|thinking.*blocks.*cannot be modified"
+_STRICT = r"(?i)strict|schema|grammar"
+_TOOL = r"tools\.(\d+)\.(?:custom\.)?input_schema"
+
+
+def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
+    """The repair that ``refusal`` asks for."""
+    said = refusal.message
+    if re.search(_SIGNATURE, said) and _has_thoughts(payload):
+        return Repairs(thinking=True)
+    tools = payload.get("tools", [])
+    if re.search(_STRICT, said) and any(tool.get("strict") for tool in tools):
+        return Repairs(strict=True)
+    refused = _refused_tool(said, tools)
+    return Repairs(tools=frozenset({refused})) if refused else None
+
+
+def _refused_tool(said: str, tools: list[Json]) -> str:
+    """The name of the tool whose schema the sentence is about."""
+    found = re.search(_TOOL, said)
+    return str(tools[int(found[1])]["name"]) if found and int(found[1]) < len(tools) else ""
+
+
+def _has_thoughts(payload: Json) -> bool:
+    return any(
+        isinstance(block, dict) and block.get("type") in ("thinking", "redacted_thinking")
+        for message in payload.get("messages", [])
+        for block in message.get("content", [])
+    )

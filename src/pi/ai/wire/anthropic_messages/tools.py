@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from pi.ai.messages import Json, Message, SystemMessage, Tool
-from pi.ai.object_schema import object_schema
 from pi.ai.request import ToolChoice, possible_choice
-from pi.ai.strict_schemas import CLAUDE, strict_schemas
 from pi.ai.transcript import final_tools, leading
 from pi.ai.wire.anthropic_messages.compat import Compat
+from pi.ai.wire_support.tool_schemas import CLAUDE, object_schema, strict_schemas
 from pi.base.records import Record
 
 PLACEHOLDER: Json = {

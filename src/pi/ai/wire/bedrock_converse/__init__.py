@@ -9,17 +9,14 @@ from __future__ import annotations
 from functools import partial
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.exchange import Services, send
 from pi.ai.messages import Json
-from pi.ai.repairing import ask_with_repairs
 from pi.ai.request import Call
 from pi.ai.stream import Flush
-from pi.ai.wire.bedrock_converse.credentials import find_identity
-from pi.ai.wire.bedrock_converse.event_stream import EventStreamReader
-from pi.ai.wire.bedrock_converse.repairs import next_repair
-from pi.ai.wire.bedrock_converse.request import encode
-from pi.ai.wire.bedrock_converse.response import ConverseDecoder
-from pi.ai.wire.bedrock_converse.rest import rest
+from pi.ai.wire.bedrock_converse.request import encode, next_repair, rest
+from pi.ai.wire.bedrock_converse.response import ConverseDecoder, EventStreamReader
+from pi.ai.wire.bedrock_converse.signing import find_identity
+from pi.ai.wire_support.exchange import Services, send
+from pi.ai.wire_support.repairs import ask_with_repairs
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:

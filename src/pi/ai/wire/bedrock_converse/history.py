@@ -8,7 +8,6 @@ from __future__ import annotations
 import binascii
 from collections.abc import Iterable, Sequence
 
-from pi.ai.handoff import NO_OUTPUT, plain_id, prepare
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -16,13 +15,17 @@ from pi.ai.messages import (
     Message,
     Text,
     Thinking,
+    Tool,
     ToolCall,
     ToolResultMessage,
     UserMessage,
     blocks,
 )
 from pi.ai.models.model import Model
-from pi.ai.wire.bedrock_converse.traits import Traits
+from pi.ai.request import ToolChoice, possible_choice
+from pi.ai.wire.bedrock_converse.compat import Traits
+from pi.ai.wire_support.handoff import NO_OUTPUT, plain_id, prepare
+from pi.ai.wire_support.tool_schemas import CLAUDE, object_schema, strict_schemas
 
 NO_TEXT = "(no text)"
 """Stands for a message of the user that says nothing: blank text is refused."""
@@ -125,3 +128,65 @@ def _decoded(base64: str) -> bytes:
         return binascii.a2b_base64(base64)
     except (binascii.Error, ValueError):
         return b""
+
+
+# Tools as Converse's ``toolConfig``. Pure.
+
+
+def tool_config(
+    tools: Sequence[Tool],
+    history: Iterable[Message],
+    choice: ToolChoice | None,
+    traits: Traits,
+    *,
+    strict_refused: bool = False,
+) -> Json | None:
+    """The ``toolConfig`` of a request, or ``None`` where it needs none.
+
+    A conversation that holds calls is refused without one, so tools that were called and are gone
+    are declared in name. There is no word for calling none: the tools are left out where they can
+    be.
+    """
+    called = dict.fromkeys(
+        call.name
+        for message in history
+        if isinstance(message, AssistantMessage)
+        for call in message.tool_calls
+    )
+    if choice == "none" and not called:
+        return None
+    strict = strict_schemas(tools, CLAUDE, supported=traits.strict_tools, refused=strict_refused)
+    declared = [_declare(tool, strict.get(tool.name)) for tool in tools]
+    declared = declared or [_declaration(name, "", {}) for name in called]
+    if not declared:
+        return None
+    chosen = tool_choice(choice, tools)
+    return {"tools": declared, "toolChoice": chosen} if chosen else {"tools": declared}
+
+
+def tool_choice(choice: ToolChoice | None, tools: Sequence[Tool]) -> Json | None:
+    """The wire's form of ``choice``, which has no word for calling none."""
+    match possible_choice(choice, [tool.name for tool in tools]):
+        case "auto":
+            return {"auto": {}}
+        case {"type": "any"}:
+            return {"any": {}}
+        case {"name": name}:
+            return {"tool": {"name": name}}
+        case _:
+            return None
+
+
+def _declare(tool: Tool, strict: Json | None) -> Json:
+    declared = _declaration(tool.name, tool.description, strict or tool.parameters)
+    if strict:
+        declared["toolSpec"]["strict"] = True
+    return declared
+
+
+def _declaration(name: str, description: str, schema: Json) -> Json:
+    spec: Json = {"name": name}
+    if description.strip():  # a blank one is refused
+        spec["description"] = description
+    spec["inputSchema"] = {"json": object_schema(schema)}
+    return {"toolSpec": spec}

@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import quote
 
-from pi.ai.diagnostics import (
+from pi.ai.errors import BadRequest
+from pi.ai.http.request import user_agent
+from pi.ai.json_text import json_bytes
+from pi.ai.messages import Json
+from pi.ai.request import Call
+from pi.ai.transcript import fold
+from pi.ai.wire.bedrock_converse.compat import (
+    Traits,
+    thinking_fields,
+    thinks_without_limits,
+    traits_of,
+)
+from pi.ai.wire.bedrock_converse.history import (
+    encode_messages,
+    history_for,
+    tool_choice,
+    tool_config,
+)
+from pi.ai.wire.bedrock_converse.signing import DEFAULT_REGION, AwsIdentity, scope_at, sign
+from pi.ai.wire_support.repairs import (
     NO_REPAIRS,
     Repairs,
     lacks_thought,
     refuses_strict,
     without_refused_thoughts,
 )
-from pi.ai.messages import Json
-from pi.ai.request import Call
-from pi.ai.transcript import fold
-from pi.ai.wire.bedrock_converse.history import encode_messages, history_for
-from pi.ai.wire.bedrock_converse.thinking import thinking_fields, thinks_without_limits
-from pi.ai.wire.bedrock_converse.tools import tool_choice, tool_config
-from pi.ai.wire.bedrock_converse.traits import Traits, traits_of
+from pi.base.records import Record
 
 DEFAULT_CAP = 4096
 """The largest answer where neither the caller nor the model names one; without any cap Bedrock
@@ -95,3 +109,85 @@ def _inference(call: Call, traits: Traits, cap: int, thinking: Json) -> Json:
     if call.options.temperature is not None and free:
         config["temperature"] = call.options.temperature
     return config
+
+
+# The arguments of ``converse_stream`` → the HTTP request that AWS's SDK would make. Pure.
+
+
+SERVICE = "bedrock"
+
+_ARN_REGION = r"arn:aws[a-z-]*:bedrock:([a-z0-9-]+):"
+_REGION = r"(?<![a-z0-9-])[a-z]{2}(?:-[a-z]+)+-\d(?![a-z0-9-])"
+_AWS_HOST = r"(https://bedrock-runtime(?:-fips)?)\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?"
+
+
+class RestRequest(Record):
+    """A request that is ready to be sent."""
+
+    url: str
+    headers: dict[str, str]
+    body: bytes
+
+
+def rest(call: Call, payload: Json, identity: AwsIdentity, now_ms: int) -> RestRequest:
+    """The request for ``payload``, signed for this moment unless a token opens the door."""
+    model_id = payload.get("modelId") or call.model.id
+    body = json_bytes({name: part for name, part in payload.items() if name != "modelId"})
+    region = _region(call, model_id, identity)
+    url = f"{_host(call, region)}/model/{quote(model_id, safe='')}/converse-stream"
+    headers = {"Content-Type": "application/json"}
+    if identity.token:
+        headers["Authorization"] = f"Bearer {identity.token}"
+    elif identity.keys is not None:
+        scope = scope_at(now_ms, region=region, service=SERVICE)
+        headers = sign("POST", url, headers, body, keys=identity.keys, scope=scope)
+    headers |= {"Accept": "application/vnd.amazon.eventstream", "User-Agent": user_agent()}
+    return RestRequest(url=url, headers=headers, body=body)
+
+
+def _region(call: Call, model_id: str, identity: AwsIdentity) -> str:
+    """Where the model is: its ARN knows best, then the user's settings, then the base URL."""
+    if found := re.match(_ARN_REGION, model_id):
+        return found[1]
+    if identity.region:
+        return identity.region
+    named = re.search(_REGION, call.base_url)
+    return named[0] if named else DEFAULT_REGION
+
+
+def _host(call: Call, region: str) -> str:
+    """The base URL; one of AWS's own follows the region."""
+    known = re.fullmatch(_AWS_HOST, call.base_url)
+    if call.base_url and known is None:
+        return call.base_url
+    service = known[1] if known else "https://bedrock-runtime"
+    suffix = ".cn" if region.startswith("cn-") else ""
+    return f"{service}.{region}.amazonaws.com{suffix}"
+
+
+# What to leave out of a request that was refused, so that it is not refused again. Pure.
+#
+# Bedrock says only ``ValidationException`` and a sentence, so here the sentence decides; each
+# repair also needs its cause in the payload.
+
+
+_SIGNATURE = r"(?is)signature|thinking.*blocks.*cannot be modified"
+
+
+def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
+    """The repair that ``refusal`` asks for."""
+    if refusal.status is None:
+        return None  # it was refused after the answer had begun
+    if re.search(_SIGNATURE, refusal.message) and _has_thoughts(payload):
+        return Repairs(thinking=True)
+    tools = (payload.get("toolConfig") or {}).get("tools", ())
+    strict = any(tool.get("toolSpec", {}).get("strict") for tool in tools)
+    return Repairs(strict=True) if strict else None
+
+
+def _has_thoughts(payload: Json) -> bool:
+    return any(
+        "reasoningContent" in block
+        for message in payload.get("messages", ())
+        for block in message["content"]
+    )

@@ -9,15 +9,14 @@ from __future__ import annotations
 from functools import partial
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.exchange import Decoder, Services, send
 from pi.ai.messages import Json
-from pi.ai.repairing import ask_with_repairs
 from pi.ai.request import Call
 from pi.ai.stream import Flush
 from pi.ai.transcript import fold
-from pi.ai.wire.google_generate.ambient_token import with_ambient_token
-from pi.ai.wire.google_generate.repairs import next_repair
-from pi.ai.wire.google_generate.request import encode, headers, rest_body, url
+from pi.ai.wire.google_generate.request import encode, headers, next_repair, rest_body, url
+from pi.ai.wire.google_generate.vertex import with_ambient_token
+from pi.ai.wire_support.exchange import Decoder, Services, send
+from pi.ai.wire_support.repairs import ask_with_repairs
 from pi.base.records import replace
 
 

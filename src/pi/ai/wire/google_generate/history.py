@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pi.ai.handoff import IMAGES_FOLLOW, is_own, plain_id, prepare
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -18,7 +17,8 @@ from pi.ai.messages import (
     blocks,
 )
 from pi.ai.models.model import Model
-from pi.ai.wire.google_generate.traits import Traits
+from pi.ai.wire.google_generate.compat import Traits
+from pi.ai.wire_support.handoff import IMAGES_FOLLOW, is_own, plain_id, prepare
 
 UNSIGNED = "skip_thought_signature_validator"
 """Google's documented stand-in for the signature of a call that a Gemini did not make itself."""

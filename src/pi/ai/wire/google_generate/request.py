@@ -6,21 +6,21 @@ stored; ``rest_body`` turns them into the body of the REST API.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from pi.ai.diagnostics import NO_REPAIRS, Repairs, without_refused_thoughts
+from pi.ai.errors import BadRequest
+from pi.ai.http.request import user_agent
 from pi.ai.messages import Json, Tool
 from pi.ai.request import Call, ToolChoice, possible_choice
-from pi.ai.strict_schemas import NO_STRICT_TOOLS, refuse_loosening
 from pi.ai.transcript import fold
-from pi.ai.user_agent import user_agent
 from pi.ai.wire.google_generate import vertex
-from pi.ai.wire.google_generate.history import contents
-from pi.ai.wire.google_generate.openapi import openapi_schema
-from pi.ai.wire.google_generate.schema import json_schema
-from pi.ai.wire.google_generate.thinking import thinking_config
-from pi.ai.wire.google_generate.traits import Traits, traits_of
+from pi.ai.wire.google_generate.compat import Traits, thinking_config, traits_of
+from pi.ai.wire.google_generate.history import UNSIGNED, contents
+from pi.ai.wire.google_generate.schema import json_schema, openapi_schema
+from pi.ai.wire_support.repairs import NO_REPAIRS, Repairs, without_refused_thoughts
+from pi.ai.wire_support.tool_schemas import NO_STRICT_TOOLS, refuse_loosening
 
 VERTEX = "google-vertex"
 
@@ -110,3 +110,24 @@ def _calling(choice: ToolChoice | None, tools: Sequence[Tool]) -> Json | None:
             return {"mode": "ANY", "allowedFunctionNames": [name]}
         case _:
             return None
+
+
+# What to leave out of a request that the server refused, so that it is not refused again. Pure.
+
+
+_SIGNATURE = r"(?i)(?:corrupted|invalid) thought.?signature|signature is not valid"
+
+
+def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
+    """The repair that ``refusal`` asks for, if its cause is in ``payload``."""
+    if re.search(_SIGNATURE, refusal.message) and _has_signatures(payload):
+        return Repairs(thinking=True)
+    return None
+
+
+def _has_signatures(payload: Json) -> bool:
+    return any(
+        part.get("thoughtSignature", UNSIGNED) != UNSIGNED
+        for content in payload.get("contents", ())
+        for part in content.get("parts", ())
+    )

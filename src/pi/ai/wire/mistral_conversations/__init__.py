@@ -7,11 +7,11 @@ other service that speaks a similar dialect.
 from __future__ import annotations
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.exchange import Services, agreed_payload, send
 from pi.ai.request import Call
 from pi.ai.stream import Flush
 from pi.ai.wire.mistral_conversations.request import encode, headers, rest_body, url
 from pi.ai.wire.mistral_conversations.response import CompletionDecoder
+from pi.ai.wire_support.exchange import Services, agreed_payload, send
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:

@@ -6,14 +6,15 @@ from collections.abc import Hashable
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from pi.ai.builder import CompleteReason, MessageBuilder
 from pi.ai.errors import AnswerRefused, BadAnswer, ProviderUnavailable
-from pi.ai.failures import from_error_object
+from pi.ai.failures.classify import from_error_object
 from pi.ai.json_text import DONE, fitted, json_text, read_json
 from pi.ai.messages import Usage
-from pi.ai.wire.mistral_conversations.ids import short_id
-from pi.base.records import UNREADABLE, UNSET
+from pi.ai.wire.mistral_conversations.request import short_id
+from pi.base.records import UNREADABLE
 
 STOP_REASONS: dict[str, CompleteReason] = {
     "stop": "stop",

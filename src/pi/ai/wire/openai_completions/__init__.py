@@ -9,13 +9,18 @@ from __future__ import annotations
 from functools import partial
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.exchange import Decoder, Services, send
 from pi.ai.messages import Json
-from pi.ai.repairing import ask_with_repairs
 from pi.ai.request import Call
 from pi.ai.stream import Flush
-from pi.ai.wire.openai_completions.repairs import next_repair
-from pi.ai.wire.openai_completions.request import encode, free_text_inputs, headers, url
+from pi.ai.wire.openai_completions.request import (
+    encode,
+    free_text_inputs,
+    headers,
+    next_repair,
+    url,
+)
+from pi.ai.wire_support.exchange import Decoder, Services, send
+from pi.ai.wire_support.repairs import ask_with_repairs
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:

@@ -2,26 +2,93 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
-from pi.ai.diagnostics import NO_REPAIRS, Repairs, refuses_strict, without_refused_thoughts
-from pi.ai.handoff import prepare
+from pi.ai.errors import BadRequest
+from pi.ai.http.request import user_agent
 from pi.ai.messages import Json, Message, SystemMessage, Tool
-from pi.ai.metadata import user_id
-from pi.ai.request import Call
+from pi.ai.request import Call, user_id
 from pi.ai.transcript import fold
-from pi.ai.user_agent import user_agent
-from pi.ai.wire.openai_completions.caching import affinity_headers, cache_fields, mark_breakpoints
-from pi.ai.wire.openai_completions.compat import Compat, compat_of
-from pi.ai.wire.openai_completions.history import History, id_maker
-from pi.ai.wire.openai_completions.thinking import thinking_fields
-from pi.ai.wire.openai_completions.tools import (
+from pi.ai.wire.openai_completions.compat import OPENAI_HOST, Compat, compat_of, thinking_fields
+from pi.ai.wire.openai_completions.history import (
+    REASONING_DETAILS,
+    REASONING_OPAQUE,
+    History,
     ToolForms,
     declaration,
+    id_maker,
     text_inputs,
     tool_choice,
     tool_forms,
 )
+from pi.ai.wire_support.compat_flags import host_of
+from pi.ai.wire_support.handoff import prepare
+from pi.ai.wire_support.repairs import NO_REPAIRS, Repairs, refuses_strict, without_refused_thoughts
+
+# Prompt caching: what is marked, named and sent along so that a prefix is found again. Pure.
+
+
+LONGEST_KEY = 64
+"""Characters of a cache key that OpenAI takes."""
+
+
+def cache_fields(call: Call, compat: Compat) -> Json:
+    """The fields with which OpenAI itself is told to keep a prompt."""
+    options = call.options
+    long = options.cache_retention == "long" and compat.supports_long_cache_retention
+    if options.cache_retention == "none" or compat.cache_control_format is not None:
+        return {}
+    fields: Json = {}
+    if options.session_id and (long or host_of(call) == OPENAI_HOST):
+        fields["prompt_cache_key"] = options.session_id[:LONGEST_KEY]
+    if long:
+        fields["prompt_cache_retention"] = "24h"
+    return fields
+
+
+def affinity_headers(call: Call, compat: Compat) -> dict[str, str]:
+    """Headers that lead a conversation to the machine that has its prefix."""
+    session = call.cached_session
+    if not session or not compat.send_session_affinity_headers:
+        return {}
+    match compat.session_affinity_format:
+        case "openrouter":
+            return {"x-session-id": session}
+        case "openai-nosession":
+            return {"x-client-request-id": session, "x-session-affinity": session}
+        case "openai":
+            return {
+                "session_id": session,
+                "x-client-request-id": session,
+                "x-session-affinity": session,
+            }
+
+
+def mark_breakpoints(payload: Json, call: Call, compat: Compat) -> None:
+    """Mark in Anthropic's way what is to be cached: instructions, tools, conversation so far."""
+    if compat.cache_control_format is None or call.options.cache_retention == "none":
+        return
+    control: Json = {"type": "ephemeral"}
+    if call.options.cache_retention == "long" and compat.supports_long_cache_retention:
+        control["ttl"] = "1h"
+    messages: list[Json] = payload["messages"]
+    if messages and messages[0]["role"] in ("system", "developer") and "content" in messages[0]:
+        _mark(messages[0], control)
+    if tools := payload.get("tools"):
+        tools[-1]["cache_control"] = control
+    latest = next((m for m in reversed(messages) if m["role"] in ("user", "tool")), None)
+    if latest is not None:
+        _mark(latest, control)
+
+
+def _mark(message: Json, control: Json) -> None:
+    """Mark the last text of ``message``, which therefore becomes a list of parts."""
+    content = message["content"]
+    parts: list[Json] = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    last = next((part for part in reversed(parts) if part["type"] == "text"), parts[-1])
+    last["cache_control"] = control
+    message["content"] = parts
 
 
 def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
@@ -124,3 +191,35 @@ def _routing(compat: Compat) -> Json:
     if compat.vercel_gateway_routing:
         fields["providerOptions"] = {"gateway": compat.vercel_gateway_routing}
     return fields
+
+
+# What to leave out of a request that the server refused, so that it is not refused again. Pure.
+
+
+_REFUSED_THOUGHT = r"(?i)signature|thinking|reasoning"
+
+
+def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
+    """The repair that ``refusal`` asks for.
+
+    Servers say it in too many ways to be told apart: strictness alone is worth another try.
+    """
+    if re.search(_REFUSED_THOUGHT, refusal.message) and _has_proofs(payload):
+        return Repairs(thinking=True)
+    strict = any(_is_strict(tool) for tool in payload.get("tools") or ())
+    return Repairs(strict=True) if strict else None
+
+
+def _has_proofs(payload: Json) -> bool:
+    return any(
+        isinstance(message, dict) and message.keys() & {REASONING_DETAILS, REASONING_OPAQUE}
+        for message in payload.get("messages") or ()
+    )
+
+
+def _is_strict(tool: object) -> bool:
+    match tool:
+        case {"function": {"strict": True}}:
+            return True
+        case _:
+            return False

@@ -5,34 +5,96 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
-from pi.ai.builder import MessageBuilder, ThinkingBlock
-from pi.ai.errors import BadAnswer, ProviderError
-from pi.ai.failures import from_error_object
-from pi.ai.flags import host_of
+from pi.ai.builder import CompleteReason, MessageBuilder, ThinkingBlock
+from pi.ai.errors import (
+    AnswerRefused,
+    BadAnswer,
+    ContextOverflow,
+    ProviderError,
+    ProviderUnavailable,
+)
+from pi.ai.failures.classify import from_error_object
+from pi.ai.failures.overflow import FULL
 from pi.ai.json_text import DONE
-from pi.ai.pricing import TIER_FACTORS
+from pi.ai.messages import Usage
+from pi.ai.models.model import TIER_FACTORS
 from pi.ai.request import Call
-from pi.ai.wire.openai_completions.call_deltas import CallDeltas
-from pi.ai.wire.openai_completions.chunk import (
+from pi.ai.token_estimate import conversation_tokens
+from pi.ai.wire.openai_completions.chunks import (
     Choice,
     Chunk,
     Delta,
     Opening,
+    ReasoningDetails,
+    charged,
     decode_chunk,
     decode_oddity,
     decode_opening,
+    parse_usage,
+    thought,
 )
 from pi.ai.wire.openai_completions.compat import OPENAI_HOST, compat_of
-from pi.ai.wire.openai_completions.endings import (
-    NO_FINISH_REASON,
-    complete_reason,
-    failure,
-    no_room,
-)
-from pi.ai.wire.openai_completions.reasoning import ReasoningDetails, thought
 from pi.ai.wire.openai_completions.think_tags import ThinkTags
-from pi.ai.wire.openai_completions.usage import charged, parse_usage
+from pi.ai.wire.openai_completions.tool_calls import CallDeltas
+from pi.ai.wire_support.compat_flags import host_of
 from pi.base.records import UNREADABLE
+
+# How an answer ended: reasons in every server's words, and answers that say nothing. Pure.
+
+
+NO_FINISH_REASON = "Stream ended without finish_reason"
+
+LENGTH = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+"""Words for an answer that was cut, in lower case. Others that are no failure mean a stop."""
+
+FAILURES: dict[str, type[ProviderError]] = {
+    "content_filter": AnswerRefused,
+    "sensitive": AnswerRefused,
+    "error": ProviderUnavailable,
+    "network_error": ProviderUnavailable,
+    "insufficient_system_resource": ProviderUnavailable,
+    "abort": ProviderUnavailable,
+    "malformed_function_call": BadAnswer,
+}
+
+MISCOUNTED = 2048
+"""Tokens by which our guess may be wrong although a server cut nothing off."""
+
+
+def complete_reason(word: str, *, calls: bool) -> CompleteReason:
+    """The stop reason for a server's ``word``; calls are to be run, whatever it says of them."""
+    if word.lower() in LENGTH:
+        return "length"
+    return "toolUse" if calls else "stop"
+
+
+def failure(word: str) -> ProviderError | None:
+    """The error that a server's ``word`` stands for."""
+    kind = FAILURES.get(word.lower())
+    return None if kind is None else kind(f"Provider finish_reason: {word}")
+
+
+def no_room(call: Call, reason: CompleteReason, usage: Usage) -> ContextOverflow | None:
+    """Why an answer without any content is none: the context was full, or cut to fit.
+
+    Local servers have smaller contexts than their models and do not say so. An answer that is
+    empty for other reasons gives ``None``.
+    """
+    if usage.output > 1:  # hidden thoughts, or filtered words
+        return None
+    counted = usage.input + usage.cache_read + usage.cache_write
+    sent = conversation_tokens(call.messages)
+    full = max(counted, sent) >= FULL * call.model.context_window > 0
+    cut = 0 < counted < (sent - MISCOUNTED) / 2
+    if reason != "length" and not full and not cut:
+        return None
+    return ContextOverflow(
+        f"{call.model.id} had no room left to answer: about {sent} tokens were sent"
+        f" and the server counted {counted}.",
+        hint="Compact the conversation, or give the server a larger context (llama.cpp: -c,"
+        " Ollama: num_ctx, LM Studio: context length).",
+    )
+
 
 AFTER_A_REASON = 5.0
 """Seconds in which the usage and ``[DONE]`` may come behind a finish reason."""

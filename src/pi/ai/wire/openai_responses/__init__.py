@@ -11,16 +11,15 @@ from __future__ import annotations
 from functools import partial
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.diagnostics import Repairs
-from pi.ai.exchange import Services
 from pi.ai.messages import Json
 from pi.ai.request import Call
 from pi.ai.stream import Flush
 from pi.ai.wire.openai_responses import azure, codex
-from pi.ai.wire.openai_responses.asking import Asking
 from pi.ai.wire.openai_responses.chaining import Conversation, is_stateful, stored_responses
-from pi.ai.wire.openai_responses.compat import read_compat
-from pi.ai.wire.openai_responses.request import answer_items, encode, headers, url
+from pi.ai.wire.openai_responses.request import Asking, answer_items, encode, headers, url
+from pi.ai.wire.openai_responses.tools import read_compat
+from pi.ai.wire_support.exchange import Services
+from pi.ai.wire_support.repairs import Repairs
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:

@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from functools import partial
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.diagnostics import NO_REPAIRS, Repairs
 from pi.ai.errors import BadRequest
-from pi.ai.exchange import Services
+from pi.ai.http.request import user_agent
 from pi.ai.messages import Json
 from pi.ai.request import Call
 from pi.ai.stream import Flush
-from pi.ai.user_agent import user_agent
-from pi.ai.wire.openai_responses.asking import Asking
-from pi.ai.wire.openai_responses.compat import Compat, read_compat
-from pi.ai.wire.openai_responses.request import encode_body
+from pi.ai.wire.openai_responses.request import Asking, encode_body
+from pi.ai.wire.openai_responses.tools import Compat, read_compat
+from pi.ai.wire_support.exchange import Services
+from pi.ai.wire_support.repairs import NO_REPAIRS, Repairs
 from pi.base.records import replace
 
 API_VERSION = "v1"

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from pi.ai.errors import BadRequest
-from pi.ai.exchange import Services
 from pi.ai.messages import Json
 from pi.ai.request import Call
+from pi.ai.wire_support.exchange import Services
 from pi.base.records import Record
 
 log = logging.getLogger(__name__)

@@ -14,27 +14,25 @@ from functools import partial
 import msgspec
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.diagnostics import NO_REPAIRS, Repairs
 from pi.ai.errors import AuthenticationFailed
-from pi.ai.exchange import LONGEST_BACKOFF, Services, final_headers, timeouts
-from pi.ai.http.timeouts import Timeouts
+from pi.ai.http.errors import Timeouts
+from pi.ai.http.request import user_agent
 from pi.ai.messages import Json
 from pi.ai.request import Call
 from pi.ai.stream import Flush
-from pi.ai.user_agent import user_agent
-from pi.ai.wire.openai_responses.asking import Asking
-from pi.ai.wire.openai_responses.codex_socket import SocketLost, Turn
-from pi.ai.wire.openai_responses.codex_websocket import Address, sockets_of
-from pi.ai.wire.openai_responses.compat import Compat, read_compat
-from pi.ai.wire.openai_responses.ids import short_key
+from pi.ai.wire.openai_responses.codex_websocket import Address, SocketLost, Turn, sockets_of
+from pi.ai.wire.openai_responses.input_items import short_key
 from pi.ai.wire.openai_responses.request import (
     ENCRYPTED_REASONING,
+    Asking,
     answer_items,
     bearer,
     gather,
     reasoning_field,
 )
-from pi.ai.wire.openai_responses.tools import tool_choice
+from pi.ai.wire.openai_responses.tools import Compat, read_compat, tool_choice
+from pi.ai.wire_support.exchange import LONGEST_BACKOFF, Services, final_headers, timeouts
+from pi.ai.wire_support.repairs import NO_REPAIRS, Repairs
 from pi.base.records import UNREADABLE, replace
 
 log = logging.getLogger(__name__)

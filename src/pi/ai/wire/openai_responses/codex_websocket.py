@@ -8,22 +8,213 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from binascii import a2b_base64
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
-from pi.ai.errors import ProviderError
-from pi.ai.exchange import Services
+import msgspec
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.errors import ProviderError, ProviderUnavailable
 from pi.ai.http.client import HttpClient
+from pi.ai.http.connect import Proxy
 from pi.ai.http.errors import HttpError
+from pi.ai.http.urls import parse_url
+from pi.ai.json_text import json_text
+from pi.ai.messages import Json
 from pi.ai.request import Transport
-from pi.ai.sse import LARGEST_EVENT
-from pi.ai.wire.openai_responses.codex_network import network_arguments
-from pi.ai.wire.openai_responses.codex_socket import CodexSocket, SocketBroken, SocketLost, Turn
+from pi.ai.stream import Flush
+from pi.ai.wire.openai_responses.chaining import Chain
+from pi.ai.wire.openai_responses.response import ResponsesDecoder
+from pi.ai.wire_support.exchange import Allowance, Services
+from pi.ai.wire_support.sse import LARGEST_EVENT, event_too_large
 from pi.base.clock import Clock
-from pi.base.records import Record
+from pi.base.records import UNREADABLE, Record
+
+if TYPE_CHECKING:
+    from websockets.asyncio.client import ClientConnection
 
 log = logging.getLogger(__name__)
+
+
+# One WebSocket to the ChatGPT backend, and the conversation that it has carried.
+#
+# The server remembers the last response of a connection, so a turn that follows it sends only
+# what is new. A socket carries one turn at a time.
+
+
+FORGOTTEN = frozenset({"previous_response_not_found", "websocket_connection_limit_reached"})
+"""Errors after which the whole conversation over a new socket is answered."""
+MESSAGE_TOO_BIG = 1009
+"""The code with which the library closes a socket because of ``max_size``."""
+
+
+class SocketLost(Exception):
+    """The socket is of no use for a turn of whose answer nothing has arrived.
+
+    ``retryable`` says whether a new socket may work: a server that refuses upgrades will not.
+    """
+
+    def __init__(self, reason: str, *, retryable: bool = True) -> None:
+        super().__init__(reason)
+        self.retryable = retryable
+
+
+class SocketBroken(ProviderUnavailable):
+    """The socket ended or fell silent in the middle of an answer."""
+
+
+class Turn(Record):
+    """One question, and where its answer goes."""
+
+    payload: Json
+    headers: tuple[tuple[str, str], ...]
+    """For the handshake, should a socket have to be opened."""
+    decoder: ResponsesDecoder
+    builder: MessageBuilder
+    flush: Flush
+    output: Callable[[], list[Json]]
+    """The finished answer as the items that it will be in the next request."""
+    connect_seconds: float | None
+    idle_seconds: float | None
+    retries: tuple[float, ...] = ()
+    """Seconds before each further attempt to have the turn carried by a new socket."""
+
+
+class CodexSocket:
+    """An open connection; ``opened`` is when, in seconds of the clock that never jumps."""
+
+    def __init__(self, connection: ClientConnection, opened: float) -> None:
+        self.opened = opened
+        self._connection = connection
+        self._chain = Chain()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can carry a turn, as far as is known."""
+        loop = asyncio.get_running_loop()
+        return self._connection.loop is loop and self._connection.state.name == "OPEN"
+
+    async def carry(self, turn: Turn) -> None:
+        """Ask, and feed the answer to the decoder until it has finished."""
+        from websockets.exceptions import ConnectionClosed  # only here: see the import above
+
+        begun = False
+        allowance = Allowance(turn.builder)
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(turn.idle_seconds) as patience:
+                await self._connection.send(json_text(self._request(turn.payload)))
+                while not turn.decoder.finished:
+                    frame = await self._connection.recv(decode=False)
+                    if turn.idle_seconds is not None:
+                        patience.reschedule(loop.time() + turn.idle_seconds)
+                    allowance.spend(len(frame))
+                    begun = begun or self._begins(frame, turn.builder)
+                    if begun:
+                        turn.decoder.feed("", frame)
+                        turn.flush()
+        except ConnectionClosed as problem:
+            if problem.sent is not None and problem.sent.code == MESSAGE_TOO_BIG:
+                raise event_too_large() from problem
+            if not begun:
+                raise SocketLost(str(problem)) from problem
+            raise SocketBroken(f"The connection ended in the answer: {problem}.") from problem
+        except TimeoutError as problem:
+            raise SocketBroken(f"The server was silent for {turn.idle_seconds:g} s.") from problem
+        self._remember(turn)
+
+    async def close(self) -> None:
+        """Say goodbye and close."""
+        if self._connection.loop is asyncio.get_running_loop():
+            await self._connection.close()
+
+    def abort(self) -> None:
+        """Close at once, without a word."""
+        self._connection.transport.abort()
+
+    def _request(self, payload: Json) -> Json:
+        """What to send: everything, or what is new since the turn that the server remembers."""
+        told = {name: value for name, value in payload.items() if name != "stream"}
+        return {"type": "response.create", **self._chain.shortened(told)}
+
+    def _begins(self, frame: bytes, builder: MessageBuilder) -> bool:
+        """Whether ``frame`` begins this turn's answer; those of an earlier turn may come late."""
+        head = _read_head(frame)
+        if (code := head.failure) in FORGOTTEN:
+            raise SocketLost(code)
+        if head.type == "error":
+            return True
+        if head.response is None or head.response.id == self._chain.response:
+            return False
+        builder.start()
+        return True
+
+    def _remember(self, turn: Turn) -> None:
+        self._chain.remember(turn.payload, turn.output(), turn.builder.response_id or "")
+
+
+class _Problem(msgspec.Struct):
+    code: str | None = None
+
+
+class _Response(msgspec.Struct):
+    id: str = ""
+    error: _Problem | None = None
+
+
+class _Head(msgspec.Struct):
+    """What the first frame of a turn is judged by."""
+
+    type: str = ""
+    code: str | None = None
+    error: _Problem | None = None
+    response: _Response | None = None
+
+    @property
+    def failure(self) -> str:
+        """The code of the error that the frame tells of, in any of its forms; or nothing."""
+        inner = self.error or (self.response.error if self.response else None)
+        return (inner.code if inner else self.code) or ""
+
+
+def _read_head(frame: bytes) -> _Head:
+    try:
+        return msgspec.json.decode(frame, type=_Head)
+    except UNREADABLE:
+        return _Head()
+
+
+# How a WebSocket gets out: the proxy and the certificates that HTTP requests have.
+
+
+async def network_arguments(url: str, http: HttpClient) -> dict[str, Any]:
+    """Arguments for ``websockets.connect``; ``HttpError`` when proxy or certificates are unusable.
+
+    ``url`` begins with ``ws`` where one for HTTP has ``http``.
+    """
+    plain = f"http{url.removeprefix('ws')}"
+    proxy = http.proxy_for(plain)
+    arguments: dict[str, Any] = {"proxy": proxy_url(proxy) if proxy else None}
+    schemes = {"ssl": parse_url(plain).origin.scheme}
+    if proxy is not None:
+        schemes["proxy_ssl"] = proxy.origin.scheme
+    if names := [name for name, scheme in schemes.items() if scheme == "https"]:
+        arguments |= dict.fromkeys(names, await http.tls_context())
+    return arguments
+
+
+def proxy_url(proxy: Proxy) -> str:
+    """``proxy`` as a URL with its user and password."""
+    encoded = proxy.authorization.removeprefix("Basic ")
+    user, _, password = a2b_base64(encoded).decode().partition(":")
+    userinfo = f"{quote(user, safe='')}:{quote(password, safe='')}@" if encoded else ""
+    return f"{proxy.origin.scheme}://{userinfo}{proxy.origin.netloc}"
+
 
 OLDEST = 55 * 60.0
 """Seconds after which a socket is replaced; the server ends it after sixty minutes."""

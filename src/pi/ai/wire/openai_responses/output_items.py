@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeAlias
 
+from msgspec import UNSET
+
 from pi.ai.builder import MessageBuilder, TextBlock, ToolCallBlock
 from pi.ai.errors import BadAnswer
-from pi.ai.json_text import json_text
+from pi.ai.json_text import json_text, parse_arguments
 from pi.ai.messages import Json
-from pi.ai.partial_json import parse_arguments
-from pi.base.records import UNSET
 
 Place: TypeAlias = int | str
 """Index of an item in the output; its id where the server does not say the index."""

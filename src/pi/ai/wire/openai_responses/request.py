@@ -5,20 +5,68 @@ The parts that the Azure and Codex variants share are here too.
 
 from __future__ import annotations
 
-from pi.ai.diagnostics import NO_REPAIRS, Repairs, refuses_strict, without_refused_thoughts
-from pi.ai.handoff import prepare
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.errors import BadRequest
+from pi.ai.http.request import user_agent
 from pi.ai.messages import AssistantMessage, Json
-from pi.ai.metadata import user_id
-from pi.ai.models.thinking import level_word
-from pi.ai.request import Call
+from pi.ai.models.model import level_word
+from pi.ai.request import Call, user_id
+from pi.ai.stream import Flush
 from pi.ai.transcript import fold
-from pi.ai.user_agent import user_agent
-from pi.ai.wire.openai_responses.compat import Compat, read_compat
-from pi.ai.wire.openai_responses.ids import CallIds, short_key
-from pi.ai.wire.openai_responses.input_items import input_items
-from pi.ai.wire.openai_responses.repairs import forget_thoughts
-from pi.ai.wire.openai_responses.tools import Toolbox, pack_tools, text_arguments, tool_choice
-from pi.base.records import Record
+from pi.ai.wire.openai_responses.input_items import CallIds, input_items, short_key
+from pi.ai.wire.openai_responses.tools import (
+    Compat,
+    Toolbox,
+    pack_tools,
+    read_compat,
+    text_arguments,
+    tool_choice,
+)
+from pi.ai.wire_support.exchange import Services, send
+from pi.ai.wire_support.handoff import prepare
+from pi.ai.wire_support.repairs import (
+    NO_REPAIRS,
+    Repairs,
+    ask_with_repairs,
+    refuses_strict,
+    without_refused_thoughts,
+    without_thoughts,
+)
+from pi.base.records import Record, replace
+
+if TYPE_CHECKING:
+    from pi.ai.wire.openai_responses.response import ResponsesDecoder
+
+
+# What to leave out of a request that the server refused, so that it is not refused again. Pure.
+
+
+_REFUSED_THOUGHT = r"invalid_encrypted_content|Item (?:with id )?'rs_"
+_REFUSED_SCHEMA = r"invalid_function_parameters|Invalid schema for function"
+
+
+def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
+    """The repair that ``refusal`` asks for, if its cause is in ``payload``."""
+    if refusal.status is None:  # it came inside a stream that had begun
+        return None
+    if re.search(_REFUSED_THOUGHT, refusal.message):
+        items = payload.get("input") or ()
+        thoughtful = any(item.get("type") == "reasoning" for item in items)
+        return Repairs(thinking=True) if thoughtful else None
+    if re.search(_REFUSED_SCHEMA, refusal.message):
+        tools = payload.get("tools") or ()
+        return Repairs(strict=True) if any(tool.get("strict") for tool in tools) else None
+    return None
+
+
+def forget_thoughts(answer: AssistantMessage) -> AssistantMessage:
+    """``answer`` as if somebody else had given it: ids of items that stood behind a thought go."""
+    return replace(without_thoughts(answer), model="")
+
 
 SMALLEST_ANSWER = 16
 """Tokens below which the server refuses ``max_output_tokens``."""
@@ -162,3 +210,50 @@ def affinity_headers(call: Call, compat: Compat) -> dict[str, str]:
             return {"x-client-request-id": session}
         case "openrouter":
             return {"x-session-id": session}
+
+
+# Asking, and asking again without what the server refused: the rim that the variants share.
+
+
+class Asking(Record, kw_only=False):
+    """One call, and where its answer goes."""
+
+    call: Call
+    builder: MessageBuilder
+    flush: Flush
+    services: Services
+
+    async def ask(
+        self,
+        *,
+        encode: Callable[[Repairs], Json],
+        deliver: Callable[[Json], Awaitable[None]],
+    ) -> None:
+        """Encode and deliver; each repair that a refusal asks for is tried once and noted."""
+        await ask_with_repairs(
+            self.call,
+            self.builder,
+            self.services.clock,
+            encode=encode,
+            deliver=deliver,
+            next_repair=next_repair,
+        )
+
+    async def post(self, payload: Json, *, url: str, headers: Mapping[str, str]) -> None:
+        """Deliver over HTTP, and read the events of the answer."""
+        await send(
+            self.call,
+            payload,
+            url=url,
+            headers=headers,
+            decoder=self.decoder,
+            builder=self.builder,
+            flush=self.flush,
+            services=self.services,
+        )
+
+    def decoder(self) -> ResponsesDecoder:
+        """What understands the answer."""
+        from pi.ai.wire.openai_responses.response import ResponsesDecoder
+
+        return ResponsesDecoder(self.builder, text_arguments_of(self.call))

@@ -6,15 +6,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import AnswerRefused, BadAnswer
-from pi.ai.failures import from_error_object
+from pi.ai.failures.classify import from_error_object
 from pi.ai.json_text import read_odd_event
 from pi.ai.messages import Json, Usage
-from pi.ai.pricing import TIER_FACTORS
+from pi.ai.models.model import TIER_FACTORS
 from pi.ai.wire.openai_responses.output_items import OutputItems, Place
-from pi.base.records import UNREADABLE, UNSET
+from pi.base.records import UNREADABLE
 
 TEXT_DELTA = "response.output_text.delta"
 

@@ -7,11 +7,11 @@ share. Which model the server asks, and how, is not known here.
 from __future__ import annotations
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.exchange import Services, agreed_payload, send
 from pi.ai.request import Call
 from pi.ai.stream import Flush
 from pi.ai.wire.pi_messages.request import encode, headers, url
 from pi.ai.wire.pi_messages.response import EventDecoder
+from pi.ai.wire_support.exchange import Services, agreed_payload, send
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:

@@ -4,12 +4,43 @@ from __future__ import annotations
 
 import msgspec
 
-from pi.ai.handoff import prepare, same_id
+from pi.ai.http.request import user_agent
 from pi.ai.json_text import json_bytes
-from pi.ai.messages import Json
-from pi.ai.request import Call
-from pi.ai.user_agent import user_agent
-from pi.ai.wire.pi_messages.protocol import ProxyOptions, ProxyRequest, ProxyTranscript
+from pi.ai.messages import Json, Message
+from pi.ai.models.model import ThinkingLevel
+from pi.ai.request import CacheRetention, Call, ToolChoice
+from pi.ai.wire_support.handoff import prepare, same_id
+from pi.base.records import Record
+
+# What client and server agree on: the request, and the names in it.
+
+
+class ProxyOptions(Record, omit_defaults=True):
+    """How to ask, as far as it concerns the model: a part of ``StreamOptions``."""
+
+    reasoning: ThinkingLevel = "off"
+    thinking_budgets: dict[str, int] | None = None
+    tool_choice: ToolChoice | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    sampling_params: Json | None = None
+    cache_retention: CacheRetention = "short"
+    session_id: str | None = None
+    metadata: Json | None = None
+
+
+class ProxyTranscript(Record):
+    """A conversation with its system messages, which hold prompt and tools."""
+
+    messages: tuple[Message, ...]
+
+
+class ProxyRequest(Record):
+    """The body of a request."""
+
+    model: str
+    context: ProxyTranscript
+    options: ProxyOptions = ProxyOptions()
 
 
 def encode(call: Call) -> Json:

@@ -10,11 +10,10 @@ import msgspec
 
 from pi.ai.builder import CompleteReason, MessageBuilder, ToolCallBlock
 from pi.ai.errors import BadAnswer, ProviderError
-from pi.ai.failures import from_error_object, from_status
-from pi.ai.http.headers import Headers
-from pi.ai.json_text import read_odd_event
+from pi.ai.failures.classify import from_error_object, from_status
+from pi.ai.http.request import Headers
+from pi.ai.json_text import parse_arguments, read_odd_event
 from pi.ai.messages import ToolCall, Usage
-from pi.ai.partial_json import parse_arguments
 from pi.base.clock import Clock
 from pi.base.records import UNREADABLE
 

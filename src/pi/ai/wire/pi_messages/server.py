@@ -18,7 +18,7 @@ from pi.ai.messages import AssistantMessage, Json, Message, Text, Thinking, Tool
 from pi.ai.models.model import Model
 from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
-from pi.ai.wire.pi_messages.protocol import ProxyOptions, ProxyRequest
+from pi.ai.wire.pi_messages.request import ProxyOptions, ProxyRequest
 from pi.base.records import UNREADABLE, replace
 
 PROXY_CONTENT_TYPE = "text/event-stream"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -41,3 +41,158 @@ class TimeboxBudget:
         """How much of each limit is used: 1.0 is all of it."""
         used = self.used(reading)
         return {each: used[each] / limit if limit else 1.0 for each, limit in self.limits.items()}
+
+
+# Budgets in words.
+
+
+def format_time(milliseconds: float) -> str:
+    """``59s``, ``1m 0s``, ``1h 1m``: the two largest units."""
+    minutes, seconds = divmod(int(milliseconds) // 1000, 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}h {minutes}m"
+    return f"{minutes}m {seconds}s" if minutes else f"{seconds}s"
+
+
+def format_span(milliseconds: float) -> str:
+    """As ``format_time``, without a last part that says nothing: ``15m``, ``1h``, ``1h 30m``."""
+    return format_time(milliseconds).removesuffix(" 0s").removesuffix(" 0m")
+
+
+def format_turns(count: float) -> str:
+    """``1 turn``, ``5 turns``."""
+    return "1 turn" if count == 1 else f"{count:.0f} turns"
+
+
+def format_tokens(count: float) -> str:
+    """``950 tokens``, ``1.2k tokens``, ``200k tokens``, ``1.5M tokens``; never rounded up."""
+    for unit, name in ((1_000_000, "M"), (1000, "k")):
+        if count >= unit:
+            tenths = int(count * 10) // unit
+            return f"{tenths / 10:g}{name} tokens"
+    return f"{count:.0f} tokens"
+
+
+def format_cost(dollars: float) -> str:
+    """``$2.50``."""
+    return f"${dollars:.2f}"
+
+
+FORMS: dict[Dimension, Callable[[float], str]] = {
+    "time": format_span,
+    "turns": format_turns,
+    "tokens": format_tokens,
+    "cost": format_cost,
+}
+
+
+def format_amounts(amounts: Amounts) -> str:
+    """``15m, 3 turns, 200k tokens, $2.50``: what there is of these."""
+    return ", ".join(FORMS[each](amounts[each]) for each in DIMENSIONS if each in amounts)
+
+
+def status_line(budget: TimeboxBudget, reading: Reading) -> str:
+    """``Timebox: 12m 34s left (15m budget) | 3 turns left (2/5)``."""
+    limits, left = budget.limits, budget.left(reading)
+    parts = ["no time limit", "no turn limit"]
+    if "time" in limits:
+        parts[0] = f"{format_time(left['time'])} left ({format_span(limits['time'])} budget)"
+    if "turns" in limits:
+        taken = f"{limits['turns'] - left['turns']:.0f}/{limits['turns']:.0f}"
+        parts[1] = f"{format_turns(left['turns'])} left ({taken})"
+    if "tokens" in limits:
+        whole = format_tokens(limits["tokens"]).removesuffix(" tokens")
+        parts.append(f"{format_tokens(left['tokens'])} left ({whole} budget)")
+    if "cost" in limits:
+        parts.append(f"{format_cost(left['cost'])} left ({format_cost(limits['cost'])} budget)")
+    return f"Timebox: {' | '.join(parts)}"
+
+
+def spent_line(budget: TimeboxBudget, used: Amounts) -> str:
+    """``Timebox budget spent. Used 5 turns, 3m 2s.``, and tokens and money where they count."""
+    amounts = [format_turns(used["turns"]), format_time(used["time"])]
+    amounts += [FORMS[each](used[each]) for each in ("tokens", "cost") if each in budget.limits]
+    return f"Timebox budget spent. Used {', '.join(amounts)}."
+
+
+# Whether a budget is fine, nearly spent, or spent.
+
+
+Urgency: TypeAlias = Literal["warning", "critical"]
+
+WARNING, CRITICAL, SPENT = 0.8, 0.95, 1.0
+"""Parts of a limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ok:
+    """Nothing is to be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nudge:
+    """It is time to wrap up."""
+
+    urgency: Urgency
+    detail: str
+    """What is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A limit is reached."""
+
+    used: Amounts
+    on_stop_command: str | None
+
+
+Decision: TypeAlias = Ok | Nudge | Stop
+
+
+def decide(
+    budget: TimeboxBudget,
+    reading: Reading,
+    *,
+    among: Collection[Dimension] = DIMENSIONS,
+    turn_begins: bool = False,
+) -> Decision:
+    """What is to be done now: whichever limit is nearest counts, of those ``among``.
+
+    With ``turn_begins`` a turn that is not in ``reading`` yet is about to begin.
+    """
+    if not budget.active:
+        return Ok()
+    worst = _worst(budget, reading, among)
+    if worst >= SPENT:
+        return Stop(budget.used(reading), budget.on_stop_command)
+    is_near = worst >= WARNING or (turn_begins and _is_last_turn(budget, reading))
+    if is_near and not budget.soft_nudge_sent:
+        return Nudge(_urgency(worst), format_amounts(budget.left(reading)))
+    return Ok()
+
+
+def urgency(budget: TimeboxBudget, reading: Reading) -> Urgency | None:
+    """How urgent it is to wrap up; ``None`` when it is not."""
+    worst = _worst(budget, reading)
+    return _urgency(worst) if worst >= WARNING else None
+
+
+def _worst(
+    budget: TimeboxBudget, reading: Reading, among: Collection[Dimension] = DIMENSIONS
+) -> float:
+    ratios = budget.ratios(reading)
+    return max((ratio for each, ratio in ratios.items() if each in among), default=0.0)
+
+
+def _is_last_turn(budget: TimeboxBudget, reading: Reading) -> bool:
+    """Whether one turn is left of several.
+
+    Below five turns no count reaches 80 % before the last one, so without this a budget of two
+    would stop without a warning. The only turn of a budget of one is no time to wrap up.
+    """
+    return budget.used(reading)["turns"] >= 1 and budget.left(reading).get("turns") == 1
+
+
+def _urgency(worst: float) -> Urgency:
+    return "critical" if worst >= CRITICAL else "warning"

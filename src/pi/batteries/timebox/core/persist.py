@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from pi.batteries.timebox.core.budget import Dimension, Reading, TimeboxBudget
-from pi.batteries.timebox.core.decide import urgency
+from pi.batteries.timebox.core.budget import Dimension, Reading, TimeboxBudget, urgency
 
 Json: TypeAlias = dict[str, Any]
 
@@ -112,3 +111,44 @@ def record_from_json(data: object) -> TimeboxRecord | None:
 def _is_amount(value: object) -> bool:
     # JSON of Python may hold NaN and infinity, which nothing can be compared with.
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**63
+
+
+# What a host does for the timebox.
+#
+# The core tells hosts what to do instead of doing it, so that the same decisions hold everywhere:
+#
+# | the core gives | pi | Claude Code | |---|---|---| | ``Notify`` | ``ctx.ui.notify`` |
+# ``systemMessage``, or the reason of a blocked prompt | | ``Keep`` | an entry of the session | a
+# record in its state file | | ``RunOnStop`` | a detached shell | a detached shell | |
+# ``Timebox.refusal`` | ``StopRun`` before the request | a blocked prompt | | ``Timebox.warning``
+# | the system prompt | ``additionalContext`` | | ``status_line`` | the status line |
+# ``systemMessage`` when Claude stops |
+
+
+Level: TypeAlias = Literal["info", "warning", "error"]
+"""What every host can tell apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notify:
+    """Tell the person."""
+
+    text: str
+    level: Level
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Have this record from now on, also after a reload."""
+
+    record: TimeboxRecord
+
+
+@dataclass(frozen=True, slots=True)
+class RunOnStop:
+    """Give this to a shell and forget it: it lives on when the host ends."""
+
+    command: str
+
+
+Effect: TypeAlias = Notify | Keep | RunOnStop

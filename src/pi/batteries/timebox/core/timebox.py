@@ -5,12 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from pi.batteries.timebox.core.budget import DIMENSIONS, Dimension, Reading, TimeboxBudget
-from pi.batteries.timebox.core.decide import Nudge, Stop, decide, urgency
-from pi.batteries.timebox.core.effects import Effect, Keep, Notify, RunOnStop
-from pi.batteries.timebox.core.format import format_amounts, spent_line, status_line
+from pi.batteries.timebox.core.budget import (
+    DIMENSIONS,
+    Dimension,
+    Nudge,
+    Reading,
+    Stop,
+    TimeboxBudget,
+    decide,
+    format_amounts,
+    spent_line,
+    status_line,
+    urgency,
+)
 from pi.batteries.timebox.core.parse import Invalid, SetBudget, ShowStatus, TurnOff, parse
-from pi.batteries.timebox.core.persist import Active, Off, TimeboxRecord, restore
+from pi.batteries.timebox.core.persist import (
+    Active,
+    Effect,
+    Keep,
+    Notify,
+    Off,
+    RunOnStop,
+    TimeboxRecord,
+    restore,
+)
 
 USAGE = (
     "Usage: /timebox 15m | turns:5 | tokens:200k | cost:2.50 | status | off."

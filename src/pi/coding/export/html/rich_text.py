@@ -8,9 +8,7 @@ from typing import Any
 import pyromark
 
 from pi.base.terminal_text import sanitise
-from pi.coding.export.html.code import Painter
-from pi.coding.export.html.links import link, picture_url
-from pi.coding.export.html.markup import Html, esc, join, opening, tag
+from pi.coding.export.html.markup import Html, Painter, esc, join, link, opening, picture_url, tag
 
 _PARSER = pyromark.Markdown(
     options=pyromark.Options.ENABLE_TABLES

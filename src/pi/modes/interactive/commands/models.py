@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pi.ai.models.model import Model
 from pi.ai.providers.chosen_servers import ServerNotChosen
-from pi.ai.providers.local import SMALL_MODEL
+from pi.ai.providers.embedded import SMALL_MODEL
 from pi.base.errors import PiError
-from pi.coding.models.patterns import full_name
-from pi.modes.interactive.dialogs.accounts.login import log_in, log_out
+from pi.coding.models.registry import full_name
+from pi.modes.interactive.dialogs.accounts import log_in, log_out
 from pi.modes.interactive.dialogs.first_run import has_embedded
-from pi.modes.interactive.dialogs.models.model import may_ask_server, pick_model
-from pi.modes.interactive.dialogs.models.scoped_models import pick_scope
-from pi.modes.interactive.dialogs.models.thinking import pick_thinking
+from pi.modes.interactive.dialogs.model_picker import may_ask_server, pick_model, pick_thinking
+from pi.modes.interactive.dialogs.model_scope import pick_scope
 from pi.modes.interactive.ui import Ui
 
 

@@ -2,25 +2,109 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line
-from pi.modes.interactive.composer.attachments import Attachments
-from pi.modes.interactive.composer.editor_part import EditorPart
-from pi.modes.interactive.composer.prompt import OnAction, Prompt
-from pi.modes.interactive.composer.queued import QueuedRows
-from pi.modes.interactive.composer.typing_pause import TypingPause
+from pi.modes.interactive.composer.prompt import EditorPart, OnAction, Prompt, TypingPause
 from pi.modes.interactive.theme import Theme
 from pi.tui.completion.provider import Provider
+from pi.tui.component import RowMemory
 from pi.tui.containers import Container
 from pi.tui.input.keymap import Keymap
+from pi.tui.text.width import truncate_to_width
 from pi.tui.widgets.editor.editor import Editor
 
-if TYPE_CHECKING:  # the first frame must not wait for it
+if TYPE_CHECKING:
     from pi.ai.messages import Image
-    from pi.coding.extension_host.input_modes import InputMode
+    from pi.coding.port.extensions import InputMode
+
+
+# Pictures that go with a message: a marker in the text stands for each.
+
+
+LOST = "[image, not kept]"
+_MARKER = re.compile(r"\[image #(\d+)\]")
+
+
+class Attachments:
+    """The pictures of the message that is being written."""
+
+    def __init__(self) -> None:
+        self._images: dict[int, Image] = {}
+        self._next = 1
+
+    def add(self, image: Image) -> str:
+        """Keep a picture; gives the marker that stands for it."""
+        number, self._next = self._next, self._next + 1
+        self._images[number] = image
+        return f"[image #{number}]"
+
+    def taken_from(self, text: str) -> tuple[Image, ...]:
+        """The pictures whose markers are in ``text``, in its order; they stay known."""
+        numbers = dict.fromkeys(int(number) for number in _MARKER.findall(text))
+        return tuple(self._images[number] for number in numbers if number in self._images)
+
+    def without_pictures(self, text: str) -> str:
+        """``text`` for another program, to which its markers would mean other pictures."""
+
+        def named(marker: re.Match[str]) -> str:
+            return LOST if int(marker[1]) in self._images else marker[0]
+
+        return _MARKER.sub(named, text)
+
+
+# What was said and is not delivered yet, above the editor.
+
+
+MOST_ROWS = 6
+
+
+class QueuedRows:
+    """One row for each message, and how to take them back."""
+
+    def __init__(self, theme: Theme, key: Callable[[], str]) -> None:
+        self._theme = theme
+        self._key = key
+        self._messages: tuple[tuple[str, str], ...] = ()
+        """Each with the name of its group."""
+        self._memory = RowMemory()
+
+    def set(self, *groups: tuple[str, tuple[str, ...]]) -> None:
+        """Show messages, each group behind its name."""
+        messages = tuple((name, text) for name, texts in groups for text in texts)
+        if messages != self._messages:
+            self._messages = messages
+            self.invalidate()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The messages in full, in their order."""
+        return tuple(text for _, text in self._messages)
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        self._memory.forget()
+
+    def render(self, width: int) -> list[str]:
+        """The messages; nothing if none waits."""
+        return self._memory.rows(width, self._draw)
+
+    def _draw(self, width: int) -> list[str]:
+        if not self._messages:
+            return []
+        dim, muted = self._theme.paint("dim"), self._theme.paint("muted")
+        rows = [
+            f" {dim(f'{name}:')} {muted(one_line(text))}"
+            for name, text in self._messages[:MOST_ROWS]
+        ]
+        if (hidden := len(self._messages) - MOST_ROWS) > 0:
+            rows.append(dim(f" … {hidden} more"))
+        rows.append(dim(f" ↳ {self._key()} to edit them"))
+        return [truncate_to_width(row, width, "…") for row in rows]
+
 
 _LEVELS = {level: f"thinking{level.capitalize()}" for level in (
     "off", "minimal", "low", "medium", "high", "xhigh", "max",

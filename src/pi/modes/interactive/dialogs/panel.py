@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from pi.base.terminal_text import one_line, sanitise
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component, Focusable, Interactive
-from pi.tui.text.slicing import truncate_to_width
-from pi.tui.text.width import visible_width
+from pi.tui.style import Paint
+from pi.tui.text.width import truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
 
 Hints: TypeAlias = Callable[[], str]
@@ -191,3 +192,62 @@ def list_rows(ui: Ui, *, more: int = 0) -> int:
     """
     around = _AROUND_A_LIST + more + (_GAP_AND_HINTS if ui.rows >= LOW else 0)
     return max(LEAST_ROWS, min(ui.rows // 2, ui.rows - around))
+
+
+# Rows of lists in columns. Pure.
+
+
+GAP = 2
+"""Columns between what stands beside each other."""
+_GAP = " " * GAP
+_LEAST = 10
+"""Columns below which what stands on the left would say nothing: the right is left out."""
+
+
+def spread(left: str, right: str, width: int) -> str:
+    """``left``, and ``right`` at the other edge; when there is no room, the left is cut first."""
+    room = width - visible_width(right) - GAP
+    if not right or room < _LEAST:
+        return truncate_to_width(left, width, "…")
+    return f"{truncate_to_width(left, room, '…', pad=True)}{_GAP}{right}"
+
+
+def tab_row(tabs: Sequence[str], open_tab: str, width: int, *, chosen: Paint, others: Paint) -> str:
+    """All tabs in their order; where they do not fit, those before the open one go first."""
+    names = map(one_line, tabs)
+    labels = [
+        f"[{name}]" if tab == open_tab else name for tab, name in zip(tabs, names, strict=True)
+    ]
+    end = tabs.index(open_tab) + 1
+    first = 0
+    while first < end - 1 and visible_width(_before(first) + _GAP.join(labels[first:end])) > width:
+        first += 1
+    paints = [chosen if tab == open_tab else others for tab in tabs]
+    shown = [paint(label) for paint, label in zip(paints, labels, strict=True)]
+    return truncate_to_width(others(_before(first)) + _GAP.join(shown[first:]), width, "…")
+
+
+def _before(first: int) -> str:
+    return "… " if first else ""
+
+
+# What the person wrote of a message, for a row of a list. Pure.
+
+
+_FILE = re.compile(r'<file name="([^"]+)">(?:.*?</file>|.*)', re.S)
+_SKILL = re.compile(r'\A<skill name="([^"]+)"[^>]*>(?:.*?</skill>|.*)', re.S)
+
+
+def typed_in_short(text: str) -> str:
+    """A message with the names of skills and files that were put in, in place of what they say.
+
+    Of a beginning that was cut in the middle of one, nothing of it is left but the name.
+    """
+    if not text.startswith("<"):
+        return text
+    return _FILE.sub(_mention, _SKILL.sub(r"/skill:\1 ", text)).strip()
+
+
+def _mention(file: re.Match[str]) -> str:
+    name = re.split(r"[/\\]", file[1])[-1]
+    return f"@{name or file[1]} "

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from pi.modes.interactive.theme import Theme
+from pi.tui.component import RowMemory
 from pi.tui.input.keymap import Keymap
-from pi.tui.text.slicing import truncate_to_width
+from pi.tui.text.width import truncate_to_width
 from pi.tui.widgets.input import Input
-from pi.tui.widgets.row_memory import RowMemory
-from pi.tui.widgets.scrolling import Most, Selection
+from pi.tui.widgets.select_list import Most, Selection
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pi.base.terminal_text import sanitise_keeping_style
-from pi.coding.extension_host.views import ToolView, ViewKind, ViewOptions
-from pi.coding.runtime.extensions_port import ExtensionsPort
-from pi.coding.session.entries import Custom
-from pi.coding.session.messages import CustomMessage
-from pi.modes.interactive.extensions.colours import Colours
-from pi.modes.interactive.extensions.fitting import fitting
-from pi.modes.interactive.transcript.call import Call
-from pi.modes.interactive.transcript.foreign_views import ForeignViews, MarkdownKind
+from pi.coding.extension_host.contributions.views import ToolView
+from pi.coding.port.extensions import ExtensionsPort, ViewKind, ViewOptions
+from pi.coding.session.entries import Custom, CustomMessage
+from pi.modes.interactive.extensions.drawing import Colours, fitting
+from pi.modes.interactive.transcript.block import Call, ForeignViews, MarkdownKind
 from pi.modes.interactive.transcript.tool_views.view import wrapped
 
 

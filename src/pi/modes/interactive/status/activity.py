@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from pi.agent.events import (
     AgentEnd,
@@ -19,13 +20,37 @@ from pi.ai.events import TextDelta, ThinkingDelta, ToolCallStart
 from pi.base.clock import Clock
 from pi.base.terminal_text import one_line
 from pi.coding.compaction.events import CompactionEnd, CompactionStart
-from pi.coding.retry.events import (
+from pi.coding.retry import (
     AutoRetryEnd,
     AutoRetryStart,
     SummarizationRetryFinished,
     SummarizationRetryScheduled,
 )
-from pi.modes.interactive.status.indicator import Indicator
+
+# What moves while the agent works, and what is said beside it.
+
+
+FRAMES = ("⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏")
+TICK = 0.08
+"""Seconds that each frame of the spinner is shown."""
+
+
+@dataclass
+class Indicator:
+    """The usual spinner, as long as nobody wants another."""
+
+    frames: Sequence[str] = FRAMES
+    """None at all is no spinner."""
+    interval: float = TICK
+    """Seconds that each frame is shown."""
+    message: str | None = None
+    """In place of what the agent does."""
+    is_visible: bool = True
+
+    def frame(self, now: float) -> str:
+        """The frame of this moment; empty without a spinner."""
+        return self.frames[int(now / self.interval) % len(self.frames)] if self.frames else ""
+
 
 _WORKING = "Working"
 

@@ -8,11 +8,16 @@ from typing import Literal, TypeAlias
 
 from pi.ai.messages import Image
 from pi.base.terminal_text import one_line
-from pi.modes.interactive.transcript.block import Block, clipped, more_rows
-from pi.modes.interactive.transcript.foreign_views import MarkdownKind
-from pi.modes.interactive.transcript.look import Look
-from pi.modes.interactive.transcript.pictures import Pictures
-from pi.tui.text.slicing import pad_to_width
+from pi.coding.session.entries import Custom, CustomMessage
+from pi.modes.interactive.transcript.block import (
+    Block,
+    Look,
+    MarkdownKind,
+    Pictures,
+    clipped,
+    more_rows,
+)
+from pi.tui.text.width import pad_to_width
 from pi.tui.widgets.markdown.widget import Markdown
 
 Kind: TypeAlias = Literal["text", "thinking"]
@@ -241,3 +246,39 @@ class _Part:
 
 def _differs(one: list[str], other: list[str]) -> bool:
     return one is not other
+
+
+# Blocks that extensions draw.
+
+
+class MessageBlock(Block):
+    """What an extension says to the model, as it wants it drawn or as it usually is."""
+
+    def __init__(self, look: Look, message: CustomMessage, words: str) -> None:
+        super().__init__(look)
+        self._message = message
+        self._usual = CustomBlock(look, message.custom_type, words)
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        super().invalidate()
+        self._usual.invalidate()
+
+    def draw(self, width: int) -> list[str]:
+        """Its rows."""
+        look = self.look
+        rows = look.views.message(self._message, width, expanded=look.is_expanded)
+        return self._usual.draw(width) if rows is None else rows
+
+
+class EntryBlock(Block):
+    """Something that an extension keeps in the session and shows."""
+
+    def __init__(self, look: Look, entry: Custom) -> None:
+        super().__init__(look)
+        self._entry = entry
+
+    def draw(self, width: int) -> list[str]:
+        """Its rows; none if it is no longer drawn."""
+        look = self.look
+        return look.views.entry(self._entry, width, expanded=look.is_expanded) or []

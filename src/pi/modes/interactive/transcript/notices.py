@@ -2,22 +2,59 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+import re
+from typing import Any, Literal, TypeAlias
 
-from pi.base.records import UnsetType
+import msgspec
+from msgspec import UnsetType
+
 from pi.base.terminal_text import one_line, sanitise, sanitise_keeping_style
-from pi.coding.session.messages import BashExecution
-from pi.coding.shell.user_commands import BashResult
-from pi.modes.interactive.transcript.block import Block, clipped, hanging
-from pi.modes.interactive.transcript.look import Look
-from pi.modes.interactive.transcript.problems import readable
+from pi.coding.session.entries import BashExecution
+from pi.coding.shell.local import BashResult
+from pi.modes.interactive.transcript.block import Block, Look, clipped, hanging
 from pi.modes.interactive.transcript.tool_views.view import folded_tail, painted
 from pi.tui.component import Component
 from pi.tui.text.ansi import strip_sequences
-from pi.tui.text.slicing import truncate_to_width
-from pi.tui.text.width import visible_width
+from pi.tui.text.width import truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
 from pi.tui.widgets.markdown.widget import Markdown
+
+# What a provider refused, as a person reads it. Pure.
+
+
+_REFUSAL = re.compile(r"(?<!\S)(\d{3}):? +(\{.*\})\s*\Z", re.S)
+_HINTS = {"401": "Is the key right? /login stores another one."}
+
+
+def readable(error: str) -> str:
+    """The words of an error without the JSON around them: ``Slow down (HTTP 429)``.
+
+    Whatever has another form is given back as it is.
+    """
+    found = _REFUSAL.search(error)
+    if found is None:
+        return error
+    status, body = found.groups()
+    try:
+        words = _words(msgspec.json.decode(body))
+    except (msgspec.DecodeError, RecursionError):  # no JSON, or such that nobody reads it
+        return error
+    if not words:
+        return error
+    told = f"{error[: found.start()]}{words} (HTTP {status})"
+    return f"{told}\n{_HINTS[status]}" if status in _HINTS else told
+
+
+def _words(body: Any) -> str:
+    """What the body of a refusal says, wherever its maker puts that."""
+    match body:
+        case {"error": dict() as inner}:
+            return _words(inner)
+        case {"message": str(words)} | {"error": str(words)} | {"detail": str(words)}:
+            return words.strip()
+        case _:
+            return ""
+
 
 Level: TypeAlias = Literal["info", "success", "warning", "error"]
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from pi.base.terminal_text import one_line
-from pi.modes.interactive.transcript.block import Block, hanging
-from pi.modes.interactive.transcript.call import Call, State
-from pi.modes.interactive.transcript.look import Look
-from pi.modes.interactive.transcript.pictures import Pictures
+from pi.modes.interactive.transcript.block import Block, Call, Look, Pictures, State, hanging
 from pi.modes.interactive.transcript.tool_views import view_of
 from pi.modes.interactive.transcript.tool_views.view import Shown
-from pi.tui.text.slicing import pad_to_width, slice_columns, truncate_to_width
-from pi.tui.text.width import visible_width
+from pi.tui.text.width import pad_to_width, slice_columns, truncate_to_width, visible_width
 
 LONG_SECONDS = 2.0
 """From here on it is worth saying how long something took."""

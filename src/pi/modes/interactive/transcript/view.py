@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from pi.base.terminal_text import one_line
 from pi.coding.session.context import DisplayTranscript
-from pi.modes.interactive.transcript.feed import Feed
-from pi.modes.interactive.transcript.look import Look
+from pi.modes.interactive.transcript.block import Look
+from pi.modes.interactive.transcript.builder import Feed
 from pi.modes.interactive.transcript.notices import (
     DividerBlock,
     Level,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, groupby
+from typing import NamedTuple, TypeAlias
 
 from pi.base.records import Record
+from pi.tui.text.width import graphemes
 
 
 class Position(NamedTuple):
@@ -103,3 +106,219 @@ def after(start: Position, text: str) -> Position:
     if not breaks:
         return Position(start.row, start.col + len(text))
     return Position(start.row + breaks, len(text) - text.rindex("\n") - 1)
+
+
+# What the cursor steps over as a whole: graphemes, and paste markers.
+
+
+Spans = Callable[[str], Sequence[tuple[int, int]]]
+
+
+class Units:
+    """Cuts lines into units. ``spans`` tells which parts of a line must not be cut."""
+
+    def __init__(self, spans: Spans = lambda line: ()) -> None:
+        self._spans = spans
+
+    def is_plain(self, line: str) -> bool:
+        """Whether every character of the line is a unit."""
+        return line.isascii() and not self._spans(line)
+
+    def split(self, line: str) -> list[str]:
+        """The units of a line, in order."""
+        if self.is_plain(line):
+            return list(line)
+        units: list[str] = []
+        at = 0
+        for start, end in self._spans(line):
+            units += graphemes(line[at:start])
+            units.append(line[start:end])
+            at = end
+        units += graphemes(line[at:])
+        return units
+
+    def before(self, line: str, col: int) -> int:
+        """Where the unit before a place begins."""
+        if self.is_plain(line):
+            return max(col - 1, 0)
+        borders = self._borders(line)
+        return borders[max(bisect_left(borders, col) - 1, 0)]
+
+    def after(self, line: str, col: int) -> int:
+        """Where the unit at a place ends."""
+        if self.is_plain(line):
+            return min(col + 1, len(line))
+        borders = self._borders(line)
+        return borders[min(bisect_right(borders, col), len(borders) - 1)]
+
+    def border(self, line: str, col: int) -> int:
+        """The place itself if it is between two units, else the end of the unit around it."""
+        if self.is_plain(line):
+            return col
+        borders = self._borders(line)
+        return borders[min(bisect_left(borders, col), len(borders) - 1)]
+
+    def _borders(self, line: str) -> list[int]:
+        return [0, *accumulate(map(len, self.split(line)))]
+
+
+# Where words begin and end.
+#
+# Letters, digits and underscores of one script make a word; so do runs of blanks, of ASCII
+# punctuation and of other signs. Between Han, Hiragana and Katakana a word ends too, which comes
+# close to what a reader of Japanese or Chinese expects without a dictionary.
+
+
+_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^`{|}~")
+
+_SCRIPTS = (
+    (range(0x3041, 0x30A0), "hiragana"),
+    (range(0x30A0, 0x3100), "katakana"),
+    (range(0x31F0, 0x3200), "katakana"),
+    (range(0xFF66, 0xFFA0), "katakana"),
+    (range(0x3400, 0xA000), "han"),
+    (range(0xF900, 0xFB00), "han"),
+    (range(0x20000, 0x32000), "han"),
+)
+
+
+def first_word(units: Iterable[str]) -> int:
+    """How many characters the blanks at the front and the word behind them have."""
+    length = 0
+    for kind, run in groupby(units, kind_of):
+        length += sum(map(len, run))
+        if kind != "blank":
+            break
+    return length
+
+
+def kind_of(unit: str) -> str:
+    """What sort of word a grapheme belongs to; a paste marker is a word by itself."""
+    if len(unit) > 1 and unit[0] == "[":
+        return unit
+    char = unit[0]
+    if char.isspace():
+        return "blank"
+    if char in _PUNCTUATION:
+        return "punctuation"
+    if char.isascii():
+        return "word"
+    if char.isalnum():
+        return next((script for points, script in _SCRIPTS if ord(char) in points), "word")
+    return "sign"
+
+
+# Where the cursor goes. Each motion is a question about a buffer; none changes it.
+
+
+Motion: TypeAlias = Callable[[Buffer, Units], Position]
+
+
+def left(buffer: Buffer, units: Units) -> Position:
+    """One unit back, over line ends too."""
+    row, col = buffer.cursor
+    if col == 0:
+        return _end_of_line_before(buffer)
+    return Position(row, units.before(buffer.line, col))
+
+
+def right(buffer: Buffer, units: Units) -> Position:
+    """One unit on, over line ends too."""
+    row, col = buffer.cursor
+    if col == len(buffer.line):
+        return _start_of_line_after(buffer)
+    return Position(row, units.after(buffer.line, col))
+
+
+def word_left(buffer: Buffer, units: Units) -> Position:
+    """To the start of the word before, or over one line end."""
+    row, col = buffer.cursor
+    if col == 0:
+        return _end_of_line_before(buffer)
+    return Position(row, col - first_word(reversed(units.split(buffer.line[:col]))))
+
+
+def word_right(buffer: Buffer, units: Units) -> Position:
+    """To the end of the word after, or over one line end."""
+    row, col = buffer.cursor
+    if col == len(buffer.line):
+        return _start_of_line_after(buffer)
+    return Position(row, col + first_word(units.split(buffer.line[col:])))
+
+
+def line_start(buffer: Buffer, units: Units) -> Position:
+    """To the first column."""
+    return Position(buffer.cursor.row, 0)
+
+
+def line_end(buffer: Buffer, units: Units) -> Position:
+    """Behind the last character of the line."""
+    return Position(buffer.cursor.row, len(buffer.line))
+
+
+def before_line(buffer: Buffer, units: Units) -> Position:
+    """To the start of the line; from there, behind the line before."""
+    return line_start(buffer, units) if buffer.cursor.col else _end_of_line_before(buffer)
+
+
+def behind_line(buffer: Buffer, units: Units) -> Position:
+    """To the end of the line; from there, to the line after."""
+    at_end = buffer.cursor.col == len(buffer.line)
+    return _start_of_line_after(buffer) if at_end else line_end(buffer, units)
+
+
+def text_start(buffer: Buffer, units: Units) -> Position:
+    """Before everything."""
+    return Position(0, 0)
+
+
+def text_end(buffer: Buffer, units: Units) -> Position:
+    """Behind everything."""
+    return buffer.end
+
+
+def forward_to(char: str) -> Motion:
+    """A motion to the next ``char``, on whatever line; nowhere if there is none."""
+
+    def motion(buffer: Buffer, units: Units) -> Position:
+        row, col = buffer.cursor
+        for at, line in enumerate(buffer.lines[row:], row):
+            for place in _places(char, line, units):
+                if at > row or place > col:
+                    return Position(at, place)
+        return buffer.cursor
+
+    return motion
+
+
+def back_to(char: str) -> Motion:
+    """A motion to the ``char`` before, on whatever line; nowhere if there is none."""
+
+    def motion(buffer: Buffer, units: Units) -> Position:
+        row, col = buffer.cursor
+        for at in range(row, -1, -1):
+            for place in reversed(_places(char, buffer.lines[at], units)):
+                if at < row or place < col:
+                    return Position(at, place)
+        return buffer.cursor
+
+    return motion
+
+
+def _places(char: str, line: str, units: Units) -> list[int]:
+    """Where a character is a unit of a line by itself."""
+    if char not in line:
+        return []
+    split = units.split(line)
+    starts = accumulate(map(len, split), initial=0)
+    return [place for place, unit in zip(starts, split, strict=False) if unit == char]
+
+
+def _end_of_line_before(buffer: Buffer) -> Position:
+    row = buffer.cursor.row
+    return Position(row - 1, len(buffer.lines[row - 1])) if row else buffer.cursor
+
+
+def _start_of_line_after(buffer: Buffer) -> Position:
+    row = buffer.cursor.row
+    return Position(row + 1, 0) if row + 1 < len(buffer.lines) else buffer.cursor

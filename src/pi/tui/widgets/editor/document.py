@@ -6,16 +6,112 @@ inside a character or a paste marker.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
+from pi.base.records import replace
 from pi.base.terminal_text import sanitise
-from pi.tui.widgets.editor.buffer import START, Buffer, Position, after
-from pi.tui.widgets.editor.kill_ring import KillRing
-from pi.tui.widgets.editor.motions import Motion
-from pi.tui.widgets.editor.paste_markers import PasteMarkers
-from pi.tui.widgets.editor.undo import UndoStack
-from pi.tui.widgets.editor.units import Units
+from pi.tui.widgets.editor import buffer
+from pi.tui.widgets.editor.buffer import START, Buffer, Edit, Motion, Position, Units, after
+from pi.tui.widgets.editor.history import KillRing
+
+# Long pastes, shown as short markers and sent in full.
+
+
+MOST_LINES = 10
+MOST_CHARACTERS = 1000
+
+_MARKER = r"\[paste #(\d+) (?:\+\d+ lines|\d+ chars)\]"
+
+
+class PasteMarkers:
+    """The texts behind the markers of one prompt."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def shorten(self, text: str) -> str:
+        """A marker for a long text; a short one stays as it is."""
+        lines = text.count("\n") + 1
+        if lines <= MOST_LINES and len(text) <= MOST_CHARACTERS:
+            return text
+        size = f"+{lines} lines" if lines > MOST_LINES else f"{len(text)} chars"
+        marker = f"[paste #{len(self._texts) + 1} {size}]"
+        self._texts[marker] = text
+        return marker
+
+    def expand(self, text: str) -> str:
+        """The text with what was pasted in place of its markers."""
+        if not self._texts:
+            return text
+        return re.sub(_MARKER, lambda found: self._texts.get(found[0], found[0]), text)
+
+    def spans(self, line: str) -> list[tuple[int, int]]:
+        """Where markers are in a line. What only looks like one is ordinary text."""
+        if not self._texts:
+            return []
+        return [found.span() for found in re.finditer(_MARKER, line) if found[0] in self._texts]
+
+    def clear(self) -> None:
+        """Forget all texts and count from one again."""
+        self._texts.clear()
+
+
+# What was changed, to take it back and to do it again.
+
+
+MOST_STEPS = 1000
+
+
+class UndoStack:
+    """Steps of one or more edits, each undone and redone as a whole."""
+
+    def __init__(self) -> None:
+        self._done: list[list[Edit]] = []
+        self._undone: list[list[Edit]] = []
+
+    def record(self, edit: Edit, *, joins: bool = False) -> None:
+        """Remember an edit, as a step of its own or as part of the one before."""
+        self._undone.clear()
+        if not (joins and self._done):
+            self._done.append([edit])
+            del self._done[:-MOST_STEPS]
+            return
+        step = self._done[-1]
+        last = step[-1]
+        if not last.removed and not edit.removed and after(last.start, last.inserted) == edit.start:
+            step[-1] = replace(last, inserted=last.inserted + edit.inserted)
+        else:
+            step.append(edit)
+
+    def undo(self, buffer: Buffer) -> bool:
+        """Take the last step back; whether there was one."""
+        return _moved_cursor(self._done, self._undone, buffer)
+
+    def redo(self, buffer: Buffer) -> bool:
+        """Make the last undone step again; whether there was one."""
+        return _moved_cursor(self._undone, self._done, buffer)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._done.clear()
+        self._undone.clear()
+
+
+def _moved_cursor(source: list[list[Edit]], target: list[list[Edit]], buffer: Buffer) -> bool:
+    if not source:
+        return False
+    step = source.pop()
+    inverses = []
+    for edit in reversed(step):
+        inverse = edit.inverse(buffer.cursor)
+        buffer.apply(inverse)
+        buffer.cursor = edit.cursor
+        inverses.append(inverse)
+    target.append(inverses)
+    return True
+
 
 TAB = " " * 4
 
@@ -181,3 +277,50 @@ class Document:
     def _place_cursor(self, position: Position) -> None:
         row, col = self._buffer.nearest(position)
         self._buffer.cursor = Position(row, self.units.border(self.lines[row], col))
+
+
+# What keys do to a document, as data: the multi-line editor and the single-line field share it.
+
+
+Do: TypeAlias = Callable[[Document], object]
+
+
+def _move(motion: Motion) -> Do:
+    return lambda document: document.move(motion)
+
+
+def _delete(motion: Motion) -> Do:
+    return lambda document: document.delete(motion)
+
+
+def _kill(motion: Motion) -> Do:
+    return lambda document: document.kill(motion)
+
+
+EDITS: dict[str, Do] = {
+    "tui.editor.cursorLeft": _move(buffer.left),
+    "tui.editor.cursorRight": _move(buffer.right),
+    "tui.editor.cursorWordLeft": _move(buffer.word_left),
+    "tui.editor.cursorWordRight": _move(buffer.word_right),
+    "tui.editor.cursorLineStart": _move(buffer.line_start),
+    "tui.editor.cursorLineEnd": _move(buffer.line_end),
+    "tui.editor.deleteCharBackward": _delete(buffer.left),
+    "tui.editor.deleteCharForward": _delete(buffer.right),
+    "tui.editor.deleteWordBackward": _kill(buffer.word_left),
+    "tui.editor.deleteWordForward": _kill(buffer.word_right),
+    "tui.editor.deleteToLineStart": _kill(buffer.before_line),
+    "tui.editor.deleteToLineEnd": _kill(buffer.behind_line),
+    "tui.editor.yank": Document.yank,
+    "tui.editor.yankPop": Document.yank_pop,
+    "tui.editor.undo": Document.undo,
+    "tui.editor.redo": Document.redo,
+}
+
+
+def edit(document: Document, actions: Sequence[str]) -> str | None:
+    """Do the first of the actions that is an edit; says which one it was."""
+    for action in actions:
+        if do := EDITS.get(action):
+            do(document)
+            return action
+    return None

@@ -9,21 +9,17 @@ from pi.base.clock import SystemClock
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.tui.completion.provider import Provider
+from pi.tui.component import RowMemory
 from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import printable_text
 from pi.tui.style import Paint, unpainted
-from pi.tui.widgets.editor import motions
-from pi.tui.widgets.editor.buffer import START, Position
-from pi.tui.widgets.editor.completion import Sleep
-from pi.tui.widgets.editor.document import Document
-from pi.tui.widgets.editor.drawing import border, text_row
-from pi.tui.widgets.editor.edits import edit
+from pi.tui.widgets.editor import buffer
+from pi.tui.widgets.editor.buffer import START, Motion, Position
+from pi.tui.widgets.editor.document import Document, edit
 from pi.tui.widgets.editor.history import PromptHistory
-from pi.tui.widgets.editor.motions import Motion
-from pi.tui.widgets.editor.suggesting import Suggesting
-from pi.tui.widgets.editor.viewport import Viewport
-from pi.tui.widgets.row_memory import RowMemory
+from pi.tui.widgets.editor.layout import Viewport, border, text_row
+from pi.tui.widgets.editor.suggestions import Sleep, Suggesting
 from pi.tui.widgets.select_list import SelectTheme
 
 if TYPE_CHECKING:
@@ -257,7 +253,7 @@ class Editor:
         elif self._is_browsing or self._document.cursor == START:
             self._history_previous()
         else:
-            self._document.move(motions.line_start)
+            self._document.move(buffer.line_start)
 
     def _down(self) -> None:
         self._lay_out()
@@ -266,7 +262,7 @@ class Editor:
         elif self._is_browsing:
             self._history_next()
         else:
-            self._document.move(motions.line_end)
+            self._document.move(buffer.line_end)
 
     def _page(self, pages: int) -> None:
         self._lay_out()
@@ -303,7 +299,7 @@ class Editor:
     def _submit(self) -> None:
         row, col = self._document.cursor
         if self._document.lines[row][:col].endswith("\\"):
-            self._document.delete(motions.left)
+            self._document.delete(buffer.left)
             self._document.insert("\n")
             return
         text = self._document.expanded.strip()
@@ -319,8 +315,8 @@ _ACTIONS: dict[str, Callable[[Editor], None]] = {
     "tui.editor.pageDown": lambda editor: editor._page(1),
     "tui.editor.historyPrevious": Editor._history_previous,
     "tui.editor.historyNext": Editor._history_next,
-    "tui.editor.jumpForward": lambda editor: editor._jump_by(motions.forward_to),
-    "tui.editor.jumpBackward": lambda editor: editor._jump_by(motions.back_to),
+    "tui.editor.jumpForward": lambda editor: editor._jump_by(buffer.forward_to),
+    "tui.editor.jumpBackward": lambda editor: editor._jump_by(buffer.back_to),
     "tui.input.newLine": lambda editor: editor._document.insert("\n"),
     "tui.input.submit": Editor._submit,
     "tui.input.tab": lambda editor: editor._suggesting.complete(),

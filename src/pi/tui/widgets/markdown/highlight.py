@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pi.tui.style import Paint
-from pi.tui.widgets.markdown.look import CodeTheme
+from pi.tui.widgets.markdown.nodes import CodeTheme
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer

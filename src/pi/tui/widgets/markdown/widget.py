@@ -6,12 +6,10 @@ from collections.abc import Callable
 
 from pi.base.terminal_text import StreamSanitiser
 from pi.tui.style import Paint, unpainted
-from pi.tui.widgets.markdown.blocks import draw_block, forget_code, starts_apart
-from pi.tui.widgets.markdown.look import Look, MarkdownTheme
-from pi.tui.widgets.markdown.nodes import Block
-from pi.tui.widgets.markdown.settling import settled_part
-from pi.tui.widgets.markdown.splitting import Splitter
-from pi.tui.widgets.text import inner_width, padded
+from pi.tui.text.width import inner_width, padded
+from pi.tui.widgets.markdown.draw import draw_block, forget_code, starts_apart
+from pi.tui.widgets.markdown.nodes import Block, Look, MarkdownTheme
+from pi.tui.widgets.markdown.streaming import Splitter, settled_part
 
 
 class Markdown:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pi.ai.auth.login_ui import AuthUrl, Choice, DeviceCode, Info, LoginUI, Progress, Prompt
-from pi.modes.interactive.dialogs.accounts.conversation import LoginConversation
+from pi.ai.auth.login import AuthUrl, Choice, DeviceCode, Info, LoginUI, Progress, Prompt
+from pi.modes.interactive.dialogs.accounts import LoginConversation
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.fake_screen import plain_theme, sequence, settle

@@ -10,12 +10,12 @@ from typing import cast
 import pytest
 
 from pi.ai.auth.errors import LoginFailed
-from pi.ai.auth.login_ui import AuthUrl, Choice, DeviceCode, Info, LoginUI, Prompt
-from pi.ai.providers.provider import Provider
+from pi.ai.auth.login import AuthUrl, Choice, DeviceCode, Info, LoginUI, Prompt
+from pi.ai.provider import Provider
 from pi.base.errors import PiError
-from pi.coding.runtime.accounts import Account
-from pi.coding.runtime.port import SessionPort
-from pi.modes.interactive.dialogs.accounts.login import log_in, log_out
+from pi.coding.port.results import Account
+from pi.coding.port.session import SessionPort
+from pi.modes.interactive.dialogs.accounts import log_in, log_out
 from tests.modes.interactive.fake_screen import FakeScreen
 
 PLAN = Provider(id="plan", name="The Plan", login="plan", key_variables=("PLAN_KEY",))

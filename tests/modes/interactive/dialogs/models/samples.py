@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from pi.ai.models.model import Model
 from pi.ai.providers.chosen_servers import Standing
-from pi.coding.models.patterns import Choice
-from pi.coding.runtime.port import SessionPort
+from pi.coding.models.registry import Choice
+from pi.coding.port.session import SessionPort
 from pi.coding.settings.settings import Settings
 from tests.modes.interactive.fake_screen import FakeScreen
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi.modes.interactive.dialogs.models.discovering import discover
+from pi.modes.interactive.dialogs.model_picker import discover
 from tests.modes.interactive.dialogs.models.samples import LLAMA, screen_with
 
 

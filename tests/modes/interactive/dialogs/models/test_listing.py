@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pi.modes.interactive.dialogs.models.listing import ALL, WITHOUT_KEY, known_models, window
+from pi.modes.interactive.dialogs.model_picker import ALL, WITHOUT_KEY, known_models, window
 from tests.modes.interactive.dialogs.models.samples import GPT, GROK, HAIKU, SONNET
 
 KNOWN = known_models(

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from pi.ai.providers.chosen_servers import Owner, ServerAddress, ServerChoice, Standing
-from pi.modes.interactive.dialogs.models.listing import known_models
-from pi.modes.interactive.dialogs.models.model import (
+from pi.modes.interactive.dialogs.model_picker import (
     ModelChoice,
     PickedModel,
+    known_models,
     may_ask_server,
     pick_model,
 )

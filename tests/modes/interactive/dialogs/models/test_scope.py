@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.modes.interactive.dialogs.models.scope import Scope
+from pi.modes.interactive.dialogs.model_scope import Scope
 
 NAMES = ("a/1", "a/2", "b/1")
 ALL = Scope(all=NAMES)

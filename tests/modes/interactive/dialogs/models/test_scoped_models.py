@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from pi.modes.interactive.dialogs.models.scoped_models import PickedScope, pick_scope
+from pi.modes.interactive.dialogs.model_scope import PickedScope, pick_scope
 from tests.modes.interactive.dialogs.models.samples import GPT, LLAMA, screen_with
 
 

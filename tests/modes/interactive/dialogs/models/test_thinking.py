@@ -6,11 +6,7 @@ import asyncio
 from pathlib import Path
 
 from pi.ai.models.model import THINKING_LEVELS
-from pi.modes.interactive.dialogs.models.thinking import (
-    DESCRIPTIONS,
-    PickedLevel,
-    pick_thinking,
-)
+from pi.modes.interactive.dialogs.model_picker import DESCRIPTIONS, PickedLevel, pick_thinking
 from tests.modes.interactive.dialogs.models.samples import screen_with
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pi.coding.session.errors import SessionInUse
-from pi.modes.interactive.dialogs.sessions.in_use import wants_fork
+from pi.modes.interactive.dialogs.opening import wants_fork
 from tests.modes.interactive.fake_screen import FakeScreen
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.session.catalog import ListedSession
-from pi.coding.session.facts import SessionFacts
-from pi.coding.session.search import Passage
+from pi.coding.session.catalog import ListedSession, SessionFacts
+from pi.coding.session.lookup import Passage
 from pi.modes.interactive.dialogs.sessions.listing import (
     Listed,
     Wanted,

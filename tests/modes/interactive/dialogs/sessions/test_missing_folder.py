@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.modes.interactive.dialogs.sessions.missing_folder import may_go_on
+from pi.modes.interactive.dialogs.opening import may_go_on
 from tests.modes.interactive.fake_screen import FakeScreen
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.base.records import replace
-from pi.coding.session.search import Passage
+from pi.coding.session.lookup import Passage
 from pi.modes.interactive.dialogs.sessions.selector import Acts, SessionSelector
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.text.ansi import strip_sequences

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from pi.coding.runtime.port import SessionPort
+from pi.coding.port.session import SessionPort
 from pi.coding.settings.settings import Settings
 from pi.modes.interactive.dialogs.settings.dialog import edit_settings
 from tests.modes.interactive.fake_screen import FakeScreen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pi.coding.settings.table import number
-from pi.modes.interactive.dialogs.settings.field import ValueField
+from pi.modes.interactive.dialogs.settings.values import ValueField
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.fake_screen import plain_theme, sequence

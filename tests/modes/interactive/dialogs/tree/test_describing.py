@@ -16,6 +16,7 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.coding.session.entries import (
+    BashExecution,
     BranchSummary,
     Compaction,
     ContextEdit,
@@ -29,8 +30,7 @@ from pi.coding.session.entries import (
     ThinkingLevelChange,
     UnknownEntry,
 )
-from pi.coding.session.messages import BashExecution
-from pi.modes.interactive.dialogs.tree.describing import describe
+from pi.modes.interactive.dialogs.tree.nodes import describe
 
 CALL = ToolCall(id="1", name="bash", arguments={"command": "ls\n-l", "timeout": 5})
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pi.ai.errors import ProviderUnavailable
-from pi.coding.runtime.agent_session import AgentSession
+from pi.coding.runtime.session.agent_session import AgentSession
 from pi.modes.interactive.dialogs.tree.dialog import ALREADY_THERE, walk_tree
 from pi.testing import says
 from tests.coding.runtime.stage import Stage, kinds

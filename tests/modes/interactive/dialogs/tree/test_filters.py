@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pi.modes.interactive.dialogs.tree.filters import MODES, Mode, next_mode, shown
 from pi.modes.interactive.dialogs.tree.nodes import ROOT, Tree
+from pi.modes.interactive.dialogs.tree.view import MODES, Mode, next_mode, shown
 from tests.modes.interactive.dialogs.tree.samples import node, tree
 
 SAMPLE = tree(

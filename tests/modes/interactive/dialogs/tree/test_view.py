@@ -7,9 +7,8 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.modes.interactive.dialogs.tree.filters import MODES
 from pi.modes.interactive.dialogs.tree.nodes import ROOT, Tree
-from pi.modes.interactive.dialogs.tree.view import TreeView
+from pi.modes.interactive.dialogs.tree.view import MODES, TreeView
 from tests.modes.interactive.dialogs.tree.samples import tree, trees
 
 SAMPLE = tree(

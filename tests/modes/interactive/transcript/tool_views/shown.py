@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pi.ai.messages import Text
-from pi.modes.interactive.transcript.call import Call
-from pi.modes.interactive.transcript.look import Look
+from pi.modes.interactive.transcript.block import Call, Look
 from pi.modes.interactive.transcript.tool_views.view import View
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.transcript.looks import look

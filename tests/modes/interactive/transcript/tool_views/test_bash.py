@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pi.ai.messages import Text
-from pi.modes.interactive.transcript.tool_views.bash import bash_view
+from pi.modes.interactive.transcript.tool_views.shell_tools import bash_view
 from tests.modes.interactive.transcript.looks import call
 from tests.modes.interactive.transcript.tool_views.shown import done, shown
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.modes.interactive.transcript.tool_views.edit import DIFF_ROWS, edit_view
+from pi.modes.interactive.transcript.tool_views.file_tools import DIFF_ROWS, edit_view
 from tests.modes.interactive.transcript.looks import call, look
 from tests.modes.interactive.transcript.tool_views.shown import done, shown
 

@@ -8,15 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from pi.base.errors import PiError
+from pi.base.fuzzy import rank
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
-from pi.coding.runtime.host import Host
+from pi.base.terminal_text import one_line
+from pi.coding.port.results import ForkPoint
+from pi.coding.runtime.machine import Host
 from pi.coding.session.catalog import ListedSession, SessionCatalog
-from pi.coding.session.renaming import rename_session
-from pi.coding.session.search import search_texts
-from pi.coding.session.stamps import Stamps
+from pi.coding.session.file_operations import rename_session
+from pi.coding.session.lookup import search_texts
+from pi.coding.session.naming import Stamps
 from pi.coding.session.trash import Trash
-from pi.modes.interactive.dialogs.panel import framed
+from pi.modes.interactive.dialogs.panel import framed, list_rows, typed_in_short
+from pi.modes.interactive.dialogs.picker import Picker
+from pi.modes.interactive.dialogs.questions import CHOOSING
 from pi.modes.interactive.dialogs.sessions.selector import Acts, SessionSelector
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
@@ -130,3 +135,37 @@ class _Browsing:
             await work
         except PiError as problem:
             self._ui.notify(problem.explain(), "error")
+
+
+# Choosing what to say differently, in a session of its own.
+
+
+async def pick_fork_point(ui: Ui, points: list[ForkPoint]) -> ForkPoint | None:
+    """Something that the person said on this branch; the last one is selected."""
+
+    def draw(point: ForkPoint, width: int, *, selected: bool) -> str:
+        text = one_line(typed_in_short(point.text)) or "(pictures)"
+        return ui.theme.paint("accent")(text) if selected else text
+
+    def build(done: Callable[[ForkPoint | None], None]) -> Component:
+        inside = Picker(
+            ui.theme,
+            ui.keymap,
+            find=lambda query: rank(query, points, key=lambda point: point.text),
+            draw=draw,
+            rows=lambda: list_rows(ui),
+            on_pick=done,
+            on_cancel=lambda: done(None),
+            empty="Nothing was said yet",
+        )
+        if points:
+            inside.select(lambda point: point is points[-1])
+        return framed(
+            ui,
+            "Fork from a message",
+            inside,
+            lambda: CHOOSING,
+            message="The new session goes on before it; its text comes into the editor.",
+        )
+
+    return await ui.show(build)

@@ -10,8 +10,8 @@ from pi.base.fuzzy import rank
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.session.catalog import ListedSession
-from pi.coding.session.search import Passage, search_sessions
-from pi.modes.interactive.dialogs.typed import typed_in_short
+from pi.coding.session.lookup import Passage, search_sessions
+from pi.modes.interactive.dialogs.panel import typed_in_short
 
 Order: TypeAlias = Literal["recent", "threaded", "relevance"]
 ORDERS: tuple[Order, ...] = get_args(Order)

@@ -7,11 +7,10 @@ from pathlib import Path
 
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
-from pi.coding.runtime.host import Host
+from pi.coding.runtime.machine import Host
 from pi.coding.session.catalog import ListedSession
-from pi.coding.session.search import Passage
-from pi.modes.interactive.dialogs.columns import spread
-from pi.modes.interactive.dialogs.panel import Keys, list_rows, shown_key
+from pi.coding.session.lookup import Passage
+from pi.modes.interactive.dialogs.panel import Keys, list_rows, shown_key, spread
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import WRITING
 from pi.modes.interactive.dialogs.sessions.listing import (

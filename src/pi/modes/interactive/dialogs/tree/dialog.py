@@ -8,7 +8,7 @@ from typing import Literal
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.coding.compaction.options import BranchSummaryOptions
-from pi.coding.runtime.results import Navigated
+from pi.coding.port.results import Navigated
 from pi.modes.interactive.dialogs.panel import framed
 from pi.modes.interactive.dialogs.questions import WRITING, Option, choose, edit_text
 from pi.modes.interactive.dialogs.tree.nodes import read_tree

@@ -6,13 +6,15 @@ table; a tool that is not in it gets the generic view.
 
 from __future__ import annotations
 
-from pi.modes.interactive.transcript.tool_views.bash import bash_view
-from pi.modes.interactive.transcript.tool_views.edit import edit_view
-from pi.modes.interactive.transcript.tool_views.generic import generic_view
-from pi.modes.interactive.transcript.tool_views.read import read_view
-from pi.modes.interactive.transcript.tool_views.searches import find_view, grep_view, ls_view
+from pi.modes.interactive.transcript.tool_views.file_tools import edit_view, read_view, write_view
+from pi.modes.interactive.transcript.tool_views.shell_tools import (
+    bash_view,
+    find_view,
+    generic_view,
+    grep_view,
+    ls_view,
+)
 from pi.modes.interactive.transcript.tool_views.view import View
-from pi.modes.interactive.transcript.tool_views.write import write_view
 
 VIEWS: dict[str, View] = {
     "read": read_view,

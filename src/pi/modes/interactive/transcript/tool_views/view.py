@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from pi.modes.interactive.transcript.block import clipped, more_rows
-from pi.modes.interactive.transcript.call import Call
-from pi.modes.interactive.transcript.look import Look
+from pi.modes.interactive.transcript.block import Call, Look, clipped, more_rows
 from pi.tui.text.width import expand_tabs, visible_width
 from pi.tui.text.wrap import wrap_text
 

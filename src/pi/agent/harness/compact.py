@@ -1,0 +1,78 @@
+"""Compaction of a stored conversation: from its entries to the entry that shortens it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from pi.agent.compaction.budget import CompactionSettings, Item, context_tokens
+from pi.agent.compaction.compact import compact
+from pi.agent.compaction.prepare import Previous, prepare
+from pi.agent.compaction.summarise import Ask, Guidance
+from pi.agent.conversation import Convert
+from pi.agent.harness.store import (
+    Compaction,
+    Entry,
+    ModelChange,
+    ThinkingLevelChange,
+    first_kept,
+    visible_messages,
+)
+from pi.ai.messages import (
+    AssistantMessage,
+    SystemMessage,
+    ToolResultMessage,
+    UserMessage,
+)
+from pi.ai.models.model import Model
+
+
+async def compacted(
+    entries: Sequence[Entry],
+    ask: Ask,
+    settings: CompactionSettings,
+    *,
+    model: Model,
+    convert: Convert,
+    instructions: str = "",
+) -> Compaction:
+    """What to add to the log so that less of it is shown, or raise ``CompactionFailed``."""
+    start, earlier = first_kept(entries)
+    items = [_item(entry, convert) for entry in entries]
+    preparation = prepare(
+        items[start:],
+        settings,
+        window=model.context_window,
+        tokens_before=_tokens(entries, convert),
+        previous=Previous(summary=earlier.summary, details=earlier.details) if earlier else None,
+        before=items[:start],
+        guidance=Guidance(custom_instructions=instructions),
+    )
+    result = await compact(preparation, ask, settings, model=model)
+    return Compaction(
+        summary=result.summary,
+        first_kept_id=result.first_kept_id,
+        tokens_before=result.tokens_before,
+        details=msgspec.to_builtins(result.details),
+        usage=result.usage,
+    )
+
+
+def _item(entry: Entry, convert: Convert) -> Item:
+    match entry.value:
+        case ModelChange() | ThinkingLevelChange() | Compaction():
+            return Item(id=entry.id, role="metadata")
+        case SystemMessage() | UserMessage() | AssistantMessage() | ToolResultMessage() as message:
+            return Item.of(entry.id, message)
+        case own:
+            said = convert([own])
+            return Item(id=entry.id, role="custom", message=said[0] if said else None)
+
+
+def _tokens(entries: Sequence[Entry], convert: Convert) -> int:
+    """How much is shown now; what was counted before the latest compaction does not tell."""
+    changed = [at for at, entry in enumerate(entries) if isinstance(entry.value, Compaction)]
+    since = entries[changed[-1] + 1 :] if changed else entries
+    messages = convert(visible_messages(entries))
+    return context_tokens(messages, compacted=len(messages) - len(convert(visible_messages(since))))

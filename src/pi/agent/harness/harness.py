@@ -1,0 +1,283 @@
+"""An agent with everything that a program around it needs: a store, a prompt, policies, skills."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
+
+from pi.agent.abort import Abort, Aborted
+from pi.agent.agent import Agent, StreamFn
+from pi.agent.compaction.budget import CompactionSettings
+from pi.agent.compaction.errors import CompactionFailed
+from pi.agent.conversation import AgentMessage, Convert, Transform, plain_messages
+from pi.agent.errors import AgentBusy
+from pi.agent.events import Listener
+from pi.agent.harness.hooks import PolicyOrder, ProviderHooks, Rank, Remove
+from pi.agent.harness.store import Compaction, ConversationStore, StoredConversation, new_choices
+from pi.agent.policy import Boundary, Next, Policy
+from pi.agent.queues import QueueMode
+from pi.agent.skills import Skill, expand_skill, skills_section
+from pi.agent.tools.tool import AgentTool
+from pi.ai.messages import AssistantMessage, Context, Image
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.request import StreamOptions
+from pi.ai.stream import EventStream
+from pi.base.clock import Clock, SystemClock
+from pi.base.records import replace
+
+if TYPE_CHECKING:
+    from pi.agent.compaction.summarise import SummaryRequest
+
+log = logging.getLogger(__name__)
+
+
+# What may be said of an agent by whoever builds one inside something else.
+
+
+class AgentOptions(TypedDict, total=False):
+    """Parameters of ``Agent`` that are handed through as they are."""
+
+    thinking_level: ThinkingLevel
+    tools: Iterable[AgentTool]
+    convert_to_llm: Convert | None
+    transform_context: Transform | None
+    steering_mode: QueueMode
+    follow_up_mode: QueueMode
+    clock: Clock | None
+
+
+# The system prompt, put together from named sections.
+
+
+Section: TypeAlias = Callable[[], str | None]
+"""Gives its text, or ``None`` to be left out.
+
+The same state gives the same bytes: what a clock or a counter says does not belong into a prompt,
+because every change of it throws the provider's cache away.
+"""
+
+
+class SystemPrompt:
+    """Sections in the order in which they were first set.
+
+    A section that fails keeps the text that it had: a prompt that changes because of a bug would
+    cost more than one that is a little old.
+    """
+
+    def __init__(self, sections: Mapping[str, Section | str] | None = None) -> None:
+        self._sections: dict[str, Section | str] = dict(sections or {})
+        self._last: dict[str, str | None] = {}
+
+    def set(self, name: str, section: Section | str) -> None:
+        """Add a section at the end, or replace the one of that name where it stands."""
+        self._sections[name] = section
+
+    def remove(self, name: str) -> None:
+        """Leave a section out from now on; nothing happens when it is not there."""
+        self._sections.pop(name, None)
+        self._last.pop(name, None)
+
+    def sections(self) -> dict[str, str]:
+        """The text of every section that has one now, by name."""
+        self._last = {name: self._text(name, each) for name, each in self._sections.items()}
+        return {name: text for name, text in self._last.items() if text}
+
+    def render(self) -> str:
+        """The whole prompt: sections parted by blank lines."""
+        return "\n\n".join(self.sections().values())
+
+    def _text(self, name: str, section: Section | str) -> str | None:
+        if isinstance(section, str):
+            return section
+        try:
+            return section()
+        except Exception:
+            log.exception("the section %s of the system prompt failed", name)
+            return self._last.get(name)
+
+
+class Instructing(Policy):
+    """Gives an agent its prompt when a run starts, and only then: between turns it is stable."""
+
+    def __init__(self, agent: Agent, prompt: SystemPrompt) -> None:
+        self._agent = agent
+        self._prompt = prompt
+
+    async def at_boundary(self, at: Boundary) -> Next:
+        """Put the prompt together before anything else happens."""
+        if at.kind == "prompt":
+            self._agent.system_prompt = self._prompt.render()
+        return at.next
+
+
+class AgentHarness:
+    """One agent and one open conversation of ``store``. Its owner closes it.
+
+    ``agent`` may be used directly, but its model, thinking level and conversation are set here,
+    so that the store knows of them. ``system_prompt`` is put together when a run starts.
+    """
+
+    def __init__(
+        self,
+        stream: StreamFn,
+        store: ConversationStore,
+        *,
+        model: Model,
+        conversation_id: str | None = None,
+        system_prompt: SystemPrompt | None = None,
+        skills: Sequence[Skill] = (),
+        compaction: CompactionSettings | None = None,
+        options: StreamOptions | None = None,
+        **agent: Unpack[AgentOptions],
+    ) -> None:
+        self.skills = tuple(skills)
+        self.system_prompt = system_prompt or SystemPrompt()
+        self.system_prompt.set("skills", self._skills_section)
+        self.hooks = ProviderHooks()
+        self.agent = Agent(self._ask, model=model, options=options, **agent)
+        self._stream = stream
+        self._store = store
+        self._options = options or StreamOptions()
+        self._convert = agent.get("convert_to_llm") or plain_messages
+        self._clock = agent.get("clock") or SystemClock()
+        self._settings = compaction or CompactionSettings()
+        self._compacting: Abort | None = None
+        self._policies = PolicyOrder(self.agent)
+        self.add_policy(Instructing(self.agent, self.system_prompt), at="first")
+        self._use(self._opened(conversation_id))
+
+    # Asking --------------------------------------------------------------------------------------
+
+    async def prompt(
+        self, message: str | AgentMessage | Sequence[AgentMessage], images: Sequence[Image] = ()
+    ) -> Next:
+        """Start a run and wait for its end; a text that begins with ``/skill:name`` is expanded."""
+        self._refuse_if_busy()
+        return await self.agent.prompt(self._expanded(message), images)
+
+    async def steer(self, message: str | AgentMessage, images: Sequence[Image] = ()) -> None:
+        """Have ``message`` delivered after the tools of the current turn."""
+        await self.agent.steer(self._expanded(message), images)
+
+    async def follow_up(self, message: str | AgentMessage, images: Sequence[Image] = ()) -> None:
+        """Have ``message`` delivered when the agent would stop."""
+        await self.agent.follow_up(self._expanded(message), images)
+
+    def abort(self) -> None:
+        """Ask the run or the compaction that is under way to end."""
+        self.agent.abort()
+        if self._compacting is not None:
+            self._compacting.want()
+
+    def subscribe(self, listener: Listener) -> Remove:
+        """Have ``listener`` called with every event, in order; gives what ends that."""
+        return self.agent.subscribe(listener)
+
+    # What shapes a run ---------------------------------------------------------------------------
+
+    def add_policy(self, policy: Policy, *, at: Rank = "normal") -> Remove:
+        """Have ``policy`` asked from the next run on; gives what ends that."""
+        return self._policies.add(policy, at=at)
+
+    def set_model(self, model: Model) -> None:
+        """Have ``model`` answer from the next request on."""
+        self.agent.model = model
+        self._note_choices()
+
+    def set_thinking_level(self, level: ThinkingLevel) -> None:
+        """Have the model think that much from the next request on."""
+        self.agent.thinking_level = level
+        self._note_choices()
+
+    # The conversation ----------------------------------------------------------------------------
+
+    @property
+    def conversation(self) -> StoredConversation:
+        """The one that is open."""
+        return self._conversation
+
+    async def open_conversation(self, id: str | None = None) -> None:
+        """Close the conversation and go on with an earlier one, or with a new one.
+
+        Its messages count, its model does not: that of the harness answers. ``AgentBusy`` while
+        something is under way, and ``WouldDeadlock`` from inside it.
+        """
+        self._refuse_if_busy()
+        opened = self._opened(id)
+        self._conversation.close()
+        self._use(opened)
+        await self.agent.clear_queue()  # empty by now, because it was meant for the other one
+
+    async def compact(self, instructions: str = "") -> Compaction:
+        """Shorten what the model is shown; ``CompactionFailed`` when nothing came of it."""
+        # Here, not above: most programs that embed an agent never compact.
+        from pi.agent.harness.compact import compacted
+
+        self._refuse_if_busy()
+        self._compacting = Abort(self._clock)
+        work = partial(
+            compacted,
+            self._conversation.entries(),
+            self._summarise,
+            self._settings,
+            model=self.agent.model,
+            convert=self._convert,
+            instructions=instructions,
+        )
+        try:
+            made = await self._compacting.wait(work)
+            compaction = replace(made, timestamp=self._clock.now_ms())
+            self._conversation.add(compaction)
+        except Aborted:
+            raise CompactionFailed("aborted", "The compaction was aborted.") from None
+        finally:
+            self._compacting = None
+        return compaction
+
+    async def close(self) -> None:
+        """End what is under way and close the conversation."""
+        self.abort()
+        await self.agent.wait_for_idle()
+        self._conversation.close()
+
+    # ---------------------------------------------------------------------------------------------
+
+    def _ask(self, model: Model, context: Context, options: StreamOptions) -> EventStream:
+        if options.session_id is None:
+            options = replace(options, session_id=self._conversation.id)
+        return self._stream(model, context, self.hooks.applied(options))
+
+    async def _summarise(self, request: SummaryRequest) -> AssistantMessage:
+        options = replace(
+            self._options,
+            reasoning=self.agent.thinking_level,
+            max_tokens=request.max_tokens,
+            session_id=f"{self._conversation.id}-{request.purpose}",  # a cache of its own
+        )
+        return await self._ask(self.agent.model, request.context, options).result()
+
+    def _opened(self, id: str | None) -> StoredConversation:
+        return self._store.create() if id is None else self._store.open(id)
+
+    def _use(self, conversation: StoredConversation) -> None:
+        self.agent.reset(conversation)
+        self._conversation = conversation
+        self._note_choices()
+
+    def _note_choices(self) -> None:
+        known = self._conversation.entries()
+        for change in new_choices(known, self.agent.model, self.agent.thinking_level):
+            self._conversation.add(change)
+
+    def _skills_section(self) -> str | None:
+        return skills_section(self.skills) if self.agent.tools else None  # somebody must read them
+
+    def _expanded(self, message: Any) -> Any:
+        return expand_skill(message, self.skills) if isinstance(message, str) else message
+
+    def _refuse_if_busy(self) -> None:
+        self.agent.must_be_idle()
+        if self._compacting is not None:
+            raise AgentBusy("The conversation is being compacted.", hint="Wait, or abort that.")

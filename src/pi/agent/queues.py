@@ -1,0 +1,97 @@
+"""Messages that wait while the agent works: steering for the next turn, follow-ups for the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, TypeAlias
+
+from msgspec import UNSET, UnsetType
+
+from pi.agent.events import QueueUpdate
+from pi.ai.messages import Image, Json, Text, UserMessage, blocks
+
+QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
+
+
+class Inbox:
+    """Two queues. Taking from them is what delivers; nothing here is lost by an abort."""
+
+    def __init__(
+        self, *, steering: QueueMode = "one-at-a-time", follow_up: QueueMode = "one-at-a-time"
+    ) -> None:
+        self.steering_mode: QueueMode = steering
+        self.follow_up_mode: QueueMode = follow_up
+        self._steering: list[Any] = []
+        self._follow_up: list[Any] = []
+        self._taken = False
+
+    def steer(self, message: Any) -> None:
+        """Deliver ``message`` after the tools of the current turn."""
+        self._steering.append(message)
+
+    def follow_up(self, message: Any) -> None:
+        """Deliver ``message`` when the agent would stop."""
+        self._follow_up.append(message)
+
+    def drain_steering(self) -> Iterator[Any]:
+        """What enters the next turn, taken one by one."""
+        return self._drain(self._steering, self.steering_mode)
+
+    def drain_follow_up(self) -> Iterator[Any]:
+        """What starts another turn at the end, taken one by one."""
+        return self._drain(self._follow_up, self.follow_up_mode)
+
+    def changed(self) -> bool:
+        """Whether something was taken since the last question."""
+        taken, self._taken = self._taken, False
+        return taken
+
+    def clear(
+        self, *, steering: bool = True, follow_up: bool = True
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Empty the queues; gives what was in them."""
+        steered = tuple(self._steering) if steering else ()
+        followed = tuple(self._follow_up) if follow_up else ()
+        del self._steering[: len(steered)], self._follow_up[: len(followed)]
+        return steered, followed
+
+    @property
+    def steering(self) -> tuple[Any, ...]:
+        """What waits for the next turn."""
+        return tuple(self._steering)
+
+    @property
+    def follow_ups(self) -> tuple[Any, ...]:
+        """What waits for the end."""
+        return tuple(self._follow_up)
+
+    def update(self) -> QueueUpdate:
+        """Both queues as people see them."""
+        return QueueUpdate(
+            steering=tuple(map(words, self._steering)),
+            follow_up=tuple(map(words, self._follow_up)),
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self._steering or self._follow_up)
+
+    def _drain(self, queue: list[Any], mode: QueueMode) -> Iterator[Any]:
+        for _ in range(len(queue) if mode == "all" else 1):
+            if queue:
+                self._taken = True
+                yield queue.pop(0)
+
+
+def user_message(
+    text: str, images: Sequence[Image] = (), *, now_ms: int, meta: Json | UnsetType = UNSET
+) -> UserMessage:
+    """What a person typed, with the pictures they added."""
+    return UserMessage(content=(Text(text=text), *images), timestamp=now_ms, meta=meta)
+
+
+def words(message: Any) -> str:
+    """The text of a queued message, as queues are shown."""
+    content = getattr(message, "content", "")
+    if not isinstance(content, str | tuple):
+        return ""
+    return "".join(block.text for block in blocks(content) if isinstance(block, Text))

@@ -1,0 +1,292 @@
+"""One answer: the request that policies agree on, its stream, and what is kept of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
+from functools import partial
+from typing import Literal, NewType, TypeAlias
+
+from msgspec import UNSET, Struct
+
+from pi.agent.abort import Abort, Aborted
+from pi.agent.conversation import with_instructions
+from pi.agent.events import Emit, MessageStart, MessageUpdate
+from pi.agent.policy import Interrupt, Next, Policy, Request, StopRun
+from pi.ai.errors import ProviderError
+from pi.ai.events import Delta, Done, Failed, Start, TextDelta, ThinkingDelta, ToolCallDelta
+from pi.ai.messages import AssistantMessage, Interruption, SystemMessage, Text, Thinking, ToolCall
+from pi.ai.models.model import Model
+from pi.ai.stream import EventStream
+from pi.base.clock import Clock
+from pi.base.records import replace
+
+log = logging.getLogger(__name__)
+
+
+# The answer that is being streamed, as somebody outside the stream may cut it.
+
+
+MessageToken = NewType("MessageToken", int)
+"""Stands for one answer of an agent; no other answer of it ever has the same."""
+
+
+class OpenAnswer:
+    """Knows whether an answer is open, and who wants it cut.
+
+    Whoever finds out later than at its delta that an answer should not go on cannot raise
+    ``Interrupt`` any more; with the token of that answer they can still say it here.
+    """
+
+    def __init__(self) -> None:
+        self.cut: Interrupt | None = None
+        """Why the newest answer is to end, if somebody wants that."""
+        self._newest = 0
+        self._stop: Callable[[], None] | None = None
+
+    @property
+    def token(self) -> MessageToken | None:
+        """Stands for the answer that is open; ``None`` between answers, and once it is cut."""
+        is_open = self._stop is not None and self.cut is None
+        return MessageToken(self._newest) if is_open else None
+
+    @contextmanager
+    def streaming(self, stop: Callable[[], None]) -> Iterator[None]:
+        """Have an answer open that ``stop`` can end."""
+        self._newest += 1
+        self._stop, self.cut = stop, None
+        try:
+            yield
+        finally:
+            self._stop = None
+
+    def interrupt(self, token: MessageToken, cut: Interrupt) -> bool:
+        """End the answer that ``token`` stands for; False if it is over, or cut already."""
+        if self._stop is None or token != self.token:
+            return False
+        self.cut = cut
+        self._stop()
+        return True
+
+
+Ask: TypeAlias = Callable[[Request], EventStream]
+"""Reaches a model. Never raises: failures are in the stream."""
+
+MOST_CUTS = 5
+"""Interrupts in a row after which a run gives up."""
+ABORTED_EARLY = "This operation was aborted"
+_DELTAS = (TextDelta, ThinkingDelta, ToolCallDelta)
+
+
+class Answered(Struct):
+    """An answer that has ended, one way or another."""
+
+    message: AssistantMessage
+    error: ProviderError | None = None
+    next: Next = Next()
+    """What the end of the answer itself asks for: an interrupt asks again."""
+
+
+class Answering:
+    """Gets the answers of one run, one at a time."""
+
+    def __init__(
+        self,
+        ask: Ask,
+        policies: Sequence[Policy],
+        *,
+        emit: Emit,
+        clock: Clock,
+        abort: Abort,
+        open_answer: OpenAnswer | None = None,
+    ) -> None:
+        self._ask = ask
+        self._policies = policies
+        # Only those that watch: everybody else must not cost anything per token.
+        self._watchers = [
+            policy for policy in policies if type(policy).on_delta is not Policy.on_delta
+        ]
+        self._emit = emit
+        self._clock = clock
+        self._abort = abort
+        self._open = open_answer or OpenAnswer()
+        self._cuts = 0
+
+    async def answer(self, request: Request) -> Answered:
+        """Ask, tell what arrives, and give the answer as it is to be kept."""
+        try:
+            request = await self._agreed(request)
+        except Aborted:
+            return await self._unasked(request, "error", ABORTED_EARLY)
+        except StopRun as stop:
+            answered = await self._unasked(request, "aborted", stop.reason)
+            answered.next = stop.next
+            return answered
+        answered = await self._listen(self._ask(request))
+        if answered.message.stop_reason != "aborted" or answered.next.claimed:
+            await self._revise(answered)
+        return answered
+
+    async def _agreed(self, request: Request) -> Request:
+        for policy in self._policies:
+            try:
+                changed = await self._abort.wait(partial(policy.before_request, request))
+            except (StopRun, Aborted):
+                raise
+            except Exception:
+                log.exception("%s failed before a request", type(policy).__name__)
+                continue
+            if changed.messages is not request.messages:
+                changed = _instructed(changed, request, policy)
+            request = changed
+        if self._abort.wanted:
+            raise Aborted
+        return request
+
+    async def _listen(self, stream: EventStream) -> Answered:
+        emit, watchers = self._emit, self._watchers
+        answer_so_far = partial(getattr, stream, "partial")
+        started = False
+        cut: Interrupt | StopRun | None = None
+        async with aclosing(stream):
+            with self._abort.stopping(stream.abort), self._open.streaming(stream.abort):
+                try:
+                    async for event in stream:
+                        if self._open.cut is not None:
+                            break  # what had arrived before the cut was wanted is not shown
+                        if isinstance(event, _DELTAS):
+                            if watchers:
+                                watchers = _watch(watchers, event, answer_so_far)
+                        elif isinstance(event, Start):
+                            started = True
+                            await emit(MessageStart(message=_begun(stream.partial)))
+                            continue
+                        elif isinstance(event, (Done, Failed)):
+                            continue  # the message says the same
+                        await emit(MessageUpdate(usage=stream.usage, assistant_message_event=event))
+                except (Interrupt, StopRun) as reason:
+                    cut = reason
+        message = await stream.result()
+        if not started:
+            await emit(MessageStart(message=message))
+        if cut := cut or self._open.cut:
+            return self._cut(message, cut)
+        self._cuts = 0
+        return Answered(message, stream.failure)
+
+    def _cut(self, message: AssistantMessage, cut: Interrupt | StopRun) -> Answered:
+        if isinstance(cut, StopRun):
+            return Answered(_stopped(message, cut), next=cut.next)
+        self._cuts += 1
+        message = replace(
+            message,
+            content=_without_calls(message),
+            interrupt=Interruption(by=cut.by, reason=cut.reason),
+        )
+        if self._cuts > MOST_CUTS:
+            reason = f"The answer was cut {self._cuts} times in a row: {cut.reason}"
+            return Answered(
+                replace(message, stop_reason="error", error_message=reason),
+                next=Next(action="stop", reason=reason),
+            )
+        if cut.keep and (kept := _replayable(message)):
+            message = replace(message, stop_reason="stop", error_message=UNSET, content=kept)
+        else:
+            message = replace(message, stop_reason="aborted", error_message=cut.reason)
+        return Answered(message, next=Next(action="again", entries=cut.entries))
+
+    async def _revise(self, answered: Answered) -> None:
+        """Let policies change an answer before it is kept."""
+        for policy in self._policies:
+            try:
+                answered.message = await self._abort.wait(
+                    partial(policy.after_answer, answered.message)
+                )
+            except StopRun as stop:
+                answered.message, answered.next = _stopped(answered.message, stop), stop.next
+            except Aborted:
+                return
+            except Exception:
+                log.exception("%s failed after an answer", type(policy).__name__)
+
+    async def _unasked(
+        self, request: Request, reason: Literal["error", "aborted"], text: str
+    ) -> Answered:
+        message = failed_answer(request.model, reason, text, now_ms=self._clock.now_ms())
+        await self._emit(MessageStart(message=message))
+        return Answered(message)
+
+
+def failed_answer(
+    model: Model, reason: Literal["error", "aborted"], text: str, *, now_ms: int
+) -> AssistantMessage:
+    """What stands in the place of an answer that was never given."""
+    return AssistantMessage(
+        api=model.api,
+        provider=model.provider,
+        model=model.id,
+        stop_reason=reason,
+        error_message=text,
+        timestamp=now_ms,
+    )
+
+
+def _begun(message: AssistantMessage) -> AssistantMessage:
+    """An answer before its first word, however much of it has come already."""
+    return AssistantMessage(
+        api=message.api,
+        provider=message.provider,
+        model=message.model,
+        response_id=message.response_id,
+        usage=message.usage,
+        stop_reason="pending",
+        timestamp=message.timestamp,
+    )
+
+
+def _watch(
+    watchers: list[Policy], delta: Delta, answer: Callable[[], AssistantMessage]
+) -> list[Policy]:
+    """Show ``delta`` to all; gives those that may see the next one of this answer."""
+    still = watchers
+    for policy in watchers:
+        try:
+            policy.on_delta(delta, answer)
+        except StopRun:
+            raise
+        except Interrupt as cut:
+            cut.by = cut.by or type(policy).__name__
+            raise
+        except Exception:
+            log.exception("%s failed at a delta", type(policy).__name__)
+            still = [other for other in still if other is not policy]
+    return still
+
+
+def _instructed(changed: Request, request: Request, policy: Policy) -> Request:
+    """``changed``, with the instructions of ``request`` if ``policy`` has dropped them all."""
+    said = [message for message in request.messages if isinstance(message, SystemMessage)]
+    messages = with_instructions(changed.messages, said)
+    if len(messages) == len(changed.messages):
+        return changed
+    log.warning("%s dropped the prompt from a request; it was restored", type(policy).__name__)
+    return replace(changed, messages=messages)
+
+
+def _stopped(message: AssistantMessage, stop: StopRun) -> AssistantMessage:
+    return replace(message, stop_reason="aborted", error_message=stop.reason)
+
+
+def _without_calls(message: AssistantMessage) -> tuple[Text | Thinking, ...]:
+    """What a cut answer holds beside calls, which never ran."""
+    return tuple(block for block in message.content if not isinstance(block, ToolCall))
+
+
+def _replayable(message: AssistantMessage) -> tuple[Text | Thinking, ...]:
+    """What a cut answer may be sent back with: no thought without its signature."""
+    return tuple(
+        block
+        for block in _without_calls(message)
+        if not (isinstance(block, Thinking) and block.thinking_signature is UNSET)
+    )

@@ -1,0 +1,3 @@
+"""pi.agent.tools"""
+
+from __future__ import annotations

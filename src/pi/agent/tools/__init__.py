@@ -1,0 +1,1 @@
+"""Tools: their definition, schemas, and how arguments are fitted to them."""

@@ -1,0 +1,246 @@
+"""Values as a model meant them: what can be read as another type without guessing. Pure."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import UNSET
+
+from pi.ai.json_text import json_bytes, json_text
+from pi.ai.messages import Json
+from pi.base.records import UNREADABLE, Record
+
+# What is wrong with the arguments of a call, in words that a model can act on. Pure.
+
+
+Place: TypeAlias = tuple[str | int, ...]
+"""Names and indexes on the way to a value."""
+
+TYPE_WORDS = {
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "a boolean",
+    "null": "null",
+    "array": "an array",
+    "object": "an object",
+}
+_KINDS: dict[type, str] = {
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+    list: "array",
+    tuple: "array",
+    dict: "object",
+}
+MOST_LINES = 20
+MOST_OPTIONS = 20
+MOST_CHARACTERS = 200
+"""Of one string that is shown."""
+MOST_SHOWN = 4000
+"""Characters of all arguments that are shown."""
+DEEPEST_SHOWN = 8
+
+# compiled when first needed: most sessions never need them
+_MSGSPEC_PLACE = r"(?s)^(.*) - at `(?:key` in `)?\$(.*)`$"
+_STEP = r"\.([^.\[]+)|\[(\d+)\]"
+
+
+class Problem(Record):
+    """One thing that is wrong, and where."""
+
+    place: Place
+    says: str
+    wanted: tuple[str, ...] = ()
+    """The types or values that would fit, when the value is none of them."""
+    got: object = None
+    """That value."""
+
+
+def kind_of(value: object) -> str:
+    """The JSON type of a value, with all numbers called ``number``."""
+    kind = type(value)
+    return _KINDS.get(kind, kind.__name__)
+
+
+def misfit(place: Place, wanted: Iterable[str], value: object) -> Problem:
+    """The problem of a value that is none of what is wanted: types, or JSON texts of values."""
+    words = tuple(dict.fromkeys(wanted))
+    if not words:
+        return Problem(place=place, says="is not accepted here")
+    is_exact = any(word not in TYPE_WORDS.values() for word in words)
+    is_fraction = isinstance(value, float) and "an integer" in words
+    got = literal(value) if is_exact or is_fraction else kind_of(value)
+    says = f"must be {_listing(words)} (got {got})"
+    return Problem(place=place, says=says, wanted=words, got=value)
+
+
+def literal(value: object) -> str:
+    """A value as JSON when it is short, otherwise its type."""
+    if isinstance(value, list | tuple | dict):
+        return kind_of(value)
+    text = json_text(shortened(value))
+    return text if len(text) <= MOST_CHARACTERS + 40 else kind_of(value)
+
+
+def _listing(words: Sequence[str]) -> str:
+    if len(words) > MOST_OPTIONS:
+        words = (*words[:MOST_OPTIONS], f"one of {len(words) - MOST_OPTIONS} other values")
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def report(tool: str, problems: Sequence[Problem], received: Json) -> str:
+    """What the model is told: all problems, and the arguments they are about."""
+    of_tool = f' for tool "{tool}"' if tool else ""
+    lines = [f"  - {_place_text(problem.place)}: {problem.says}" for problem in problems]
+    if (more := len(lines) - MOST_LINES) > 0:
+        lines[MOST_LINES:] = [f"  - and {more} more"]
+    return "\n".join(
+        [f"Validation failed{of_tool}:", *lines, "", "Received arguments:", _shown(received)]
+    )
+
+
+def _place_text(place: Place) -> str:
+    return _cut(".".join(map(str, place)), MOST_CHARACTERS) or "arguments"
+
+
+def _shown(value: object) -> str:
+    text = msgspec.json.format(json_bytes(shortened(value)), indent=2).decode()
+    return _cut(text, MOST_SHOWN)
+
+
+def shortened(value: object, depth: int = 0) -> object:
+    """A JSON value with long strings, long lists and deep parts cut, to be shown."""
+    match value:
+        case str():
+            return _cut(value, MOST_CHARACTERS)
+        case list() | tuple() | dict() if depth == DEEPEST_SHOWN and value:
+            return "…"
+        case list() | tuple():
+            items = [shortened(item, depth + 1) for item in value[:MOST_OPTIONS]]
+            return items if len(value) <= MOST_OPTIONS else [*items, "…"]
+        case dict():
+            return {
+                _cut(str(name), MOST_CHARACTERS): shortened(item, depth + 1)
+                for name, item in list(value.items())[:MOST_OPTIONS]
+            } | ({"…": "…"} if len(value) > MOST_OPTIONS else {})
+        case None | bool() | int() | float():
+            return value
+        case _:
+            return repr(value)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
+
+
+def decoding_problems(error: Exception) -> list[Problem]:
+    """What msgspec, pydantic or a type's own check says of a value that it does not take."""
+    if callable(list_errors := getattr(error, "errors", None)):  # pydantic
+        return [Problem(place=tuple(one["loc"]), says=one["msg"]) for one in list_errors()]
+    text, place = str(error), ""
+    if found := re.match(_MSGSPEC_PLACE, text):
+        text, place = found.groups()
+    named = place.replace("[...]", "")  # msgspec does not say which entry of a dict
+    steps = [name or int(index) for name, index in re.findall(_STEP, named)]
+    return [Problem(place=tuple(steps), says=text.replace("`", ""))]
+
+
+INTEGER = r"(?a)[+-]?\d{1,30}(?:\.0+)?"
+NUMBER = r"(?a)[+-]?\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?"
+WORDS = r"[a-z]+|[A-Z][a-z]*"
+PATH_WORDS = frozenset(
+    {"path", "paths", "file", "files", "filename", "filepath", "dir", "directory", "folder", "cwd"}
+)
+
+
+def fits(value: object, types: Sequence[str]) -> bool:
+    """Whether a value is of one of these JSON types as it stands."""
+    kind = kind_of(value)
+    return kind in types or (kind == "number" and "integer" in types and isinstance(value, int))
+
+
+def mend(value: object, wanted: str) -> Any:
+    """``value`` as a ``wanted`` JSON type, or ``UNSET`` where that would be a guess."""
+    if isinstance(value, str):
+        read = _READERS.get(wanted)
+        return read(value.strip()) if read else UNSET
+    if wanted == "integer" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    return UNSET
+
+
+def _integer(text: str) -> Any:
+    return int(text.partition(".")[0]) if re.fullmatch(INTEGER, text) else UNSET
+
+
+def _number(text: str) -> Any:
+    if re.fullmatch(INTEGER, text) and "." not in text:
+        return int(text)
+    number = float(text) if re.fullmatch(NUMBER, text) else math.inf
+    return number if math.isfinite(number) else UNSET
+
+
+def _boolean(text: str) -> Any:
+    return {"true": True, "false": False}.get(text.lower(), UNSET)
+
+
+def _null(text: str) -> Any:
+    return None if text.lower() in ("", "null") else UNSET
+
+
+def _json(text: str, *, opening: str) -> Any:
+    if not text.startswith(opening):
+        return UNSET
+    try:
+        return msgspec.json.decode(text)
+    except UNREADABLE:
+        return UNSET
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "integer": _integer,
+    "number": _number,
+    "boolean": _boolean,
+    "null": _null,
+    "array": partial(_json, opening="["),
+    "object": partial(_json, opening="{"),
+}
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two JSON values are equal; ``true`` is not ``1``."""
+    return kind_of(one) == kind_of(other) and one == other
+
+
+def choose(value: object, options: Sequence[object]) -> Any:
+    """The only option that ``value`` can mean, or ``UNSET``.
+
+    Blanks around it, then case, are overlooked, and numbers may be written as strings.
+    """
+    if kind_of(value) in ("array", "object"):
+        return UNSET
+    scalars = [option for option in options if kind_of(option) not in ("array", "object")]
+    for spelled in (_spelled, lambda item: _spelled(item).casefold()):
+        meant = [option for option in scalars if spelled(option) == spelled(value)]
+        if len(meant) == 1:
+            return meant[0]
+    return UNSET
+
+
+def _spelled(value: object) -> str:
+    return value.strip() if isinstance(value, str) else literal(value)
+
+
+def names_a_path(place: Place) -> bool:
+    """Whether the property at ``place`` holds a path, going by its name."""
+    name = next((step for step in reversed(place) if isinstance(step, str)), "")
+    words = re.findall(WORDS, name)
+    return bool(words) and words[-1].lower() in PATH_WORDS

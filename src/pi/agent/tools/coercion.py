@@ -1,0 +1,288 @@
+"""A value in the shape that a JSON Schema asks for, as far as that needs no guessing. Pure.
+
+Models write ``"5"`` for 5, a list as a string of JSON, one object for a list of one. What already
+fits is left alone, what can be mended is mended, and the rest becomes a list of problems.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import operator
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from msgspec import UNSET
+
+from pi.agent.tools.argument_values import (
+    TYPE_WORDS,
+    Place,
+    Problem,
+    choose,
+    fits,
+    kind_of,
+    literal,
+    mend,
+    misfit,
+    names_a_path,
+    same,
+)
+from pi.agent.tools.json_schema import FlatSchemas, Schema, types_of
+from pi.ai.json_text import json_bytes
+from pi.ai.messages import Json
+
+LIMITS: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
+    "minimum": (operator.ge, "at least"),
+    "maximum": (operator.le, "at most"),
+    "exclusiveMinimum": (operator.gt, "more than"),
+    "exclusiveMaximum": (operator.lt, "less than"),
+}
+SIZES = {
+    "string": ("minLength", "maxLength", "character"),
+    "array": ("minItems", "maxItems", "item"),
+    "object": ("minProperties", "maxProperties", "field"),
+}
+
+
+class Coercion:
+    """One walk over one value: ``apply`` gives the value as it should be.
+
+    ``problems`` is what could not be mended; ``mended`` counts what was, and ``dropped`` the
+    properties that nothing was known of.
+    """
+
+    def __init__(self, schemas: FlatSchemas, *, fill_defaults: bool) -> None:
+        self.problems: list[Problem] = []
+        self.mended = 0
+        self.dropped = 0
+        self._schemas = schemas
+        self._fill_defaults = fill_defaults
+
+    def apply(self, value: Any, schema: Schema, place: Place = ()) -> Any:
+        """``value`` as ``schema`` wants it."""
+        flat = self._schemas.flat(schema)
+        if "const" in flat or "enum" in flat:
+            options = [flat["const"]] if "const" in flat else flat["enum"]
+            return self._choice(value, options, place)
+        value = self._of_type(value, flat, place)
+        match value:
+            case str():
+                value = self._text(value, flat, place)
+            case int() | float() if not isinstance(value, bool):
+                self._number(value, flat, place)
+            case list() | tuple():
+                value = self._array(value, flat, place)
+            case dict():
+                value = self._object(value, flat, place)
+            case _ if value is UNSET:
+                return None
+        for part in flat.get("allOf", ()):
+            value = self.apply(value, part, place)
+        for keyword in ("anyOf", "oneOf"):
+            if keyword in flat:
+                value = self._union(value, flat[keyword], place)
+        return value
+
+    @property
+    def found_it_fit(self) -> bool:
+        """Whether nothing had to be changed."""
+        return not (self.problems or self.mended or self.dropped)
+
+    def _problem(self, place: Place, says: str) -> None:
+        self.problems.append(Problem(place=place, says=says))
+
+    def _mend(self, value: Any) -> Any:
+        self.mended += 1
+        return value
+
+    # ---------------------------------------------------------------------------------------------
+
+    def _choice(self, value: Any, options: Sequence[Any], place: Place) -> Any:
+        if any(same(value, option) for option in options):
+            return value
+        meant = choose(value, options)
+        if meant is not UNSET:
+            return self._mend(meant)
+        self.problems.append(misfit(place, map(literal, options), value))
+        return value
+
+    def _of_type(self, value: Any, schema: Json, place: Place) -> Any:
+        """``value`` as one of the types, or ``UNSET`` after reporting it."""
+        types = types_of(schema)
+        if not types or fits(value, types):
+            return value
+        for name in types:
+            mended = mend(value, name)
+            if mended is UNSET and name == "array":
+                mended = self._list_of_one(value, schema)
+            if mended is not UNSET:
+                return self._mend(mended)
+        self.problems.append(misfit(place, (TYPE_WORDS[name] for name in types), value))
+        return UNSET
+
+    def _list_of_one(self, value: Any, schema: Json) -> Any:
+        found = mend(value, "object") if isinstance(value, str) else value
+        items = schema.get("items", True)
+        if not isinstance(found, dict) or isinstance(items, list):
+            return UNSET
+        types = types_of(self._schemas.flat(items))
+        return UNSET if types and "object" not in types else [found]
+
+    def _text(self, value: str, schema: Json, place: Place) -> str:
+        if value.endswith(("\n", "\r")) and ("format" in schema or names_a_path(place)):
+            value = self._mend(value.rstrip("\r\n"))
+        self._size(value, schema, place)
+        pattern = schema.get("pattern")
+        if pattern is not None and (regex := _regex(pattern)) and not regex.search(value):
+            self._problem(place, f"must match the pattern {pattern} (got {literal(value)})")
+        return value
+
+    def _number(self, value: float, schema: Json, place: Place) -> None:
+        for keyword, (holds, words) in LIMITS.items():
+            limit = schema.get(keyword)
+            if limit is None or isinstance(limit, bool):  # draft 4 wrote true beside minimum
+                continue
+            if not holds(value, limit):
+                self._problem(place, f"must be {words} {limit} (got {literal(value)})")
+        step = schema.get("multipleOf")
+        if step is not None and not _is_multiple(value, step):
+            self._problem(place, f"must be a multiple of {step} (got {literal(value)})")
+
+    def _size(self, value: str | list[Any] | Json, schema: Json, place: Place) -> None:
+        least, most, unit = SIZES[kind_of(value)]
+        for keyword, holds, words in ((least, operator.ge, "least"), (most, operator.le, "most")):
+            limit = schema.get(keyword)
+            if limit is not None and not holds(len(value), limit):
+                units = unit if limit == 1 else f"{unit}s"
+                self._problem(place, f"must have at {words} {limit} {units} (got {len(value)})")
+
+    def _array(self, value: Sequence[Any], schema: Json, place: Place) -> list[Any]:
+        items = schema.get("items", True)
+        first = items if isinstance(items, list) else schema.get("prefixItems", ())
+        rest = schema.get("additionalItems", True) if isinstance(items, list) else items
+        found = [
+            self.apply(item, first[index] if index < len(first) else rest, (*place, index))
+            for index, item in enumerate(value)
+        ]
+        if schema.get("uniqueItems") is True:
+            unique = list({json_bytes(item): item for item in found}.values())
+            found = found if len(unique) == len(found) else self._mend(unique)
+        self._size(found, schema, place)
+        return found
+
+    # ---------------------------------------------------------------------------------------------
+
+    def _object(self, value: Json, schema: Json, place: Place) -> Json:
+        properties: Json = schema.get("properties", {})
+        required = schema.get("required", ())
+        found: Json = {}
+        for name, item in value.items():
+            part = properties[name] if name in properties else _extra(name, schema)
+            if part is False and name not in properties:
+                self.dropped += 1
+            elif name in properties and name not in required and self._is_blank(item, part):
+                self.mended += 1
+            else:
+                found[name] = self.apply(item, part, (*place, name))
+        if self._fill_defaults:
+            self._fill(found, properties)
+        for name in dict.fromkeys(required):
+            if name not in found:
+                self._problem((*place, name), f"must have required properties {name}")
+        self._size(found, schema, place)
+        return found
+
+    def _fill(self, found: Json, properties: Json) -> None:
+        for name, part in properties.items():
+            if name not in found and "default" in (flat := self._schemas.flat(part)):
+                # a copy: the tool may change what it gets
+                found[name] = copy.deepcopy(flat["default"])
+
+    def _is_blank(self, item: Any, schema: Schema) -> bool:
+        """Whether an optional property was filled in only because it was there."""
+        if item is None:
+            return not self._takes(None, schema)
+        if item != "" or self._schemas.flat(schema).get("default") == "":
+            return False
+        return self._is_open_text(schema) or not self._takes("", schema)
+
+    def _is_open_text(self, schema: Schema) -> bool:
+        """Whether any string is taken, because no particular ones are named."""
+        flat = self._schemas.flat(schema)
+        if "enum" in flat or "const" in flat:
+            return False
+        arms = (*flat.get("anyOf", ()), *flat.get("oneOf", ()))
+        return "string" in types_of(flat) or any(map(self._is_open_text, arms))
+
+    def _takes(self, value: Any, schema: Schema) -> bool:
+        trial = self._trial()
+        trial.apply(value, schema)
+        return trial.found_it_fit
+
+    # ---------------------------------------------------------------------------------------------
+
+    def _trial(self) -> Coercion:
+        return Coercion(self._schemas, fill_defaults=self._fill_defaults)
+
+    def _union(self, value: Any, arms: Sequence[Schema], place: Place) -> Any:
+        """``value`` for the arm that it fits as it is, or else for the one that mends least."""
+        trials: list[tuple[Coercion, Any]] = []
+        for arm in arms:
+            trial = self._trial()
+            result = trial.apply(value, arm, place)
+            if trial.found_it_fit:
+                return result
+            trials.append((trial, result))
+        if mended := [pair for pair in trials if not pair[0].problems]:
+            trial, result = min(mended, key=lambda pair: (pair[0].dropped, pair[0].mended))
+            self.mended += trial.mended
+            self.dropped += trial.dropped
+            return result
+        self.problems += _nearest([trial.problems for trial, _ in trials], place)
+        return value
+
+
+def _nearest(tries: list[list[Problem]], place: Place) -> list[Problem]:
+    """The problems of the arm that was meant; where arms want different things, all of them."""
+    fitting = [
+        problems
+        for problems in tries
+        if not any(problem.wanted and problem.place == place for problem in problems)
+    ] or tries
+    places = [{problem.place for problem in problems if problem.wanted} for problems in fitting]
+    if not (common := set.intersection(*places)):
+        return min(fitting, key=len)
+    where = min(common, key=len)
+    same_place = [problem for problems in fitting for problem in problems if problem.place == where]
+    wanted = [word for problem in same_place for word in problem.wanted]
+    return [misfit(where, wanted, same_place[0].got)]
+
+
+def _extra(name: str, schema: Json) -> Schema:
+    """The schema of a property that is not declared by name."""
+    patterns: dict[str, Schema] = schema.get("patternProperties", {})
+    others: Schema = schema.get("additionalProperties", True)
+    matching = (
+        part for text, part in patterns.items() if (regex := _regex(text)) and regex.search(name)
+    )
+    return next(matching, others)
+
+
+@lru_cache(maxsize=256)
+def _regex(pattern: str) -> re.Pattern[str] | None:
+    """The pattern, or nothing for one of a dialect that Python does not read: it is not checked."""
+    try:
+        return re.compile(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return None
+
+
+def _is_multiple(value: float, step: float) -> bool:
+    if isinstance(value, int) and isinstance(step, int):
+        return value % step == 0
+    try:
+        return abs(math.remainder(value, step)) <= 1e-9 * step
+    except (OverflowError, ValueError):
+        return True  # beyond what floats can tell

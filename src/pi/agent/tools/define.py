@@ -1,0 +1,277 @@
+"""Tools from whatever describes arguments, and results from whatever a function returns.
+
+Arguments may be a record, a dataclass, a pydantic model, the signature of a function or JSON
+Schema: the model sees one schema, the function gets the values that it asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+from collections.abc import Callable
+from typing import Any, Literal, TypedDict, Unpack, overload
+
+import msgspec
+
+from pi.agent.tools.json_schema import FlatSchemas, object_schema
+from pi.agent.tools.signatures import decoder_of, schema_of, schema_of_function
+from pi.agent.tools.tool import (
+    AgentTool,
+    FilePreview,
+    Run,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+    Update,
+    Validate,
+)
+from pi.ai.json_text import json_text
+from pi.ai.messages import Image, Json, Text
+from pi.base.records import replace
+from pi.base.surrogates import replace_surrogates
+
+# The arguments of a call as a tool wants them, or all that is wrong with them at once. Pure.
+
+
+def validator(
+    schema: Json, *, tool: str = "", decode: Callable[[Json], Any] | None = None
+) -> Validate:
+    """A function that mends and checks arguments against ``schema``.
+
+    ``decode`` turns what fits the schema into what the tool is given, and then fills in defaults
+    itself; without it the tool gets the mended object, defaults included. ``BadSchema`` is raised
+    here, at once, for a schema that cannot be used; the function raises ``ToolFailed`` only.
+    """
+    schema = object_schema(schema, tool=tool)
+    schemas = FlatSchemas(schema)
+
+    def validate(arguments: Json) -> Any:
+        # Not at the top: the first request needs the schemas of all tools, the first call these.
+        from pi.agent.tools.argument_values import Problem, decoding_problems, report
+        from pi.agent.tools.coercion import Coercion
+
+        walk = Coercion(schemas, fill_defaults=decode is None)
+        try:
+            given = {} if _is_nothing(arguments) else _encodable(arguments)
+            mended = walk.apply(given, schema)
+        except RecursionError:
+            walk.problems = [Problem(place=(), says="are nested too deeply")]
+        if walk.problems:
+            raise ToolFailed(report(tool, walk.problems, arguments))
+        if decode is None:
+            return mended
+        try:
+            return decode(mended)
+        except (ValueError, RecursionError) as problem:
+            raise ToolFailed(report(tool, decoding_problems(problem), arguments)) from problem
+
+    return validate
+
+
+def _encodable(arguments: Json) -> Json:
+    """Arguments whose strings can be written as UTF-8: files and commands take nothing else."""
+    try:
+        msgspec.json.encode(arguments)
+    except UnicodeEncodeError:
+        mended: Json = replace_surrogates(arguments)
+        return mended
+    except (TypeError, ValueError, RecursionError):
+        pass  # not JSON, which the schema decides about
+    return arguments
+
+
+def _is_nothing(arguments: object) -> bool:
+    return arguments is None or (isinstance(arguments, str) and not arguments.strip())
+
+
+NO_OUTPUT = "(no output)"
+MOST_TEXT = 1_000_000
+"""Characters of one result that are kept."""
+
+
+class ToolOptions(TypedDict, total=False):
+    """What may be said of any tool; see ``AgentTool``."""
+
+    label: str
+    execution_mode: Literal["parallel", "sequential"]
+    prepare_arguments: Callable[[Json], Json]
+    touches: Callable[[Any], tuple[str, ...]]
+    preview: Callable[[Json], FilePreview | None]
+    replay: Literal["never", "safe"]
+    constrained_sampling: Json | Literal[False]
+
+
+def make_tool(
+    *,
+    name: str,
+    description: str,
+    params: type | Json,
+    run: Callable[[Any, ToolContext], Any],
+    **options: Unpack[ToolOptions],
+) -> AgentTool:
+    """A tool that calls ``run(arguments, ctx)``, which may be sync (in a thread) or async.
+
+    ``params`` is a record class, a dataclass, a TypedDict or a pydantic model, and ``run`` gets
+    one; or it is a JSON Schema, and ``run`` gets a dict.
+    """
+    if isinstance(params, dict):
+        schema, decode = object_schema(params, tool=name), None
+    else:
+        schema, decode = schema_of(params), decoder_of(params)
+        schema.pop("description", None)  # of the class: the tool's own is what the model reads
+    return AgentTool(
+        name=name,
+        description=description,
+        parameters=schema,
+        run=_runner(run, threaded=not inspect.iscoroutinefunction(run)),
+        validate=validator(schema, tool=name, decode=decode),
+        **options,
+    )
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> AgentTool:
+    """``@tool``."""
+
+
+@overload
+def tool(
+    *, name: str = "", description: str = "", **options: Unpack[ToolOptions]
+) -> Callable[[Callable[..., Any]], AgentTool]:
+    """``@tool(name="…")``."""
+
+
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str = "",
+    description: str = "",
+    **options: Unpack[ToolOptions],
+) -> AgentTool | Callable[[Callable[..., Any]], AgentTool]:
+    """Make a typed function a tool: ``@tool``, or ``@tool(name="…", execution_mode="…")``.
+
+    Name, description and parameters are those of the function and its docstring; a sync function
+    runs in a thread.
+    """
+
+    def decorate(function: Callable[..., Any]) -> AgentTool:
+        return _function_tool(function, name, description, options)
+
+    return decorate if function is None else decorate(function)
+
+
+def _function_tool(
+    function: Callable[..., Any], name: str, description: str, options: ToolOptions
+) -> AgentTool:
+    form = schema_of_function(function)
+    name = name or function.__name__
+
+    def call(arguments: Json, ctx: ToolContext) -> Any:
+        given = {form.context: ctx} if form.context else {}
+        return function(**arguments, **given)
+
+    return AgentTool(
+        name=name,
+        description=description or form.description or name.replace("_", " "),
+        parameters=form.parameters,
+        run=_runner(call, threaded=not inspect.iscoroutinefunction(function)),
+        validate=validator(form.parameters, tool=name, decode=form.decode),
+        **options,
+    )
+
+
+def _runner(call: Callable[[Any, ToolContext], Any], *, threaded: bool) -> Run:
+    async def run(arguments: Any, ctx: ToolContext) -> Any:
+        if threaded:
+            update = _from_thread(ctx.update, asyncio.get_running_loop())
+            inside = replace(ctx, update=update)
+            result = await asyncio.to_thread(_call_in_thread, call, arguments, inside)
+        else:
+            result = call(arguments, ctx)
+        return await result if inspect.isawaitable(result) else result
+
+    return run
+
+
+def _from_thread(update: Update, loop: asyncio.AbstractEventLoop) -> Update:
+    def tell(result: ToolResult) -> None:
+        loop.call_soon_threadsafe(update, result)
+
+    return tell
+
+
+def _call_in_thread(call: Callable[[Any, ToolContext], Any], arguments: Any, ctx: Any) -> Any:
+    try:
+        return call(arguments, ctx)
+    except StopIteration as stop:  # Python 3.11 never wakes the waiting task up for this one
+        raise RuntimeError("The tool raised StopIteration.") from stop
+
+
+# -------------------------------------------------------------------------------------------------
+
+
+def as_result(value: object) -> ToolResult:
+    """What a tool returned, as a result: words, pictures, or any value that JSON can hold.
+
+    Nothing becomes a neutral remark, a value that cannot be written an error, and a text that no
+    context could hold is cut.
+    """
+    if isinstance(value, ToolResult):
+        return _bounded(value)
+    try:
+        return _bounded(ToolResult(content=_content(value)))
+    except Exception as problem:  # a foreign object's way of writing itself may raise anything
+        kind = type(value).__name__
+        return ToolResult.of(
+            f"The tool returned a {kind} that cannot be written as JSON: {problem}", is_error=True
+        )
+
+
+def _content(value: object) -> tuple[Text | Image, ...]:
+    match value:
+        case Text() | Image():
+            return (value,)
+        case list() | tuple() if _are_blocks(value):
+            return tuple(Text(text=part) if isinstance(part, str) else part for part in value)
+        case None:
+            text = ""
+        case str():
+            text = value
+        case _:
+            text = json_text(msgspec.to_builtins(value, enc_hook=_plain, str_keys=True))
+    return (Text(text=text if text.strip() else NO_OUTPUT),)
+
+
+def _are_blocks(values: list[Any] | tuple[Any, ...]) -> bool:
+    """Whether this is content, text and pictures; strings alone are a JSON list."""
+    kinds = [isinstance(value, Text | Image) for value in values]
+    return any(kinds) and all(
+        is_block or isinstance(value, str) for is_block, value in zip(kinds, values, strict=True)
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Values that msgspec does not know, as values that it knows."""
+    if hasattr(value, "model_dump"):  # pydantic
+        return value.model_dump(mode="json")
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise TypeError(f"{type(value).__name__} is no JSON value")
+
+
+def _bounded(result: ToolResult) -> ToolResult:
+    total = sum(len(block.text) for block in result.content if isinstance(block, Text))
+    if total <= MOST_TEXT:
+        return result
+    left = MOST_TEXT
+    kept: list[Text | Image] = []
+    for block in result.content:
+        if isinstance(block, Image):
+            kept.append(block)
+        elif left > 0:
+            kept.append(replace(block, text=block.text[:left]))
+            left -= len(block.text)
+    notice = f"[Output cut: only the first {MOST_TEXT:,} of {total:,} characters are shown.]"
+    return replace(result, content=(*kept, Text(text=notice)))

@@ -1,0 +1,320 @@
+"""JSON Schema documents: the schemas inside a schema, and what references among them mean. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+from pi.ai.json_text import json_bytes
+from pi.ai.messages import Json
+from pi.base.errors import PiError
+
+Schema: TypeAlias = "Json | bool"
+"""``True`` takes anything, ``False`` nothing."""
+
+NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+"""Keywords that hold schemas by name: the names are no keywords."""
+SEVERAL = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+SINGLE = frozenset(
+    {"items", "additionalItems", "additionalProperties", "contains", "propertyNames"}
+    | {"not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties"}
+)
+MOST_INLINED = 500
+"""References that one document may spend: types that name each other multiply."""
+
+
+class BadSchema(PiError):
+    """A description of arguments that no model could be told."""
+
+
+def types_of(schema: Json) -> tuple[str, ...]:
+    """The types that a schema without references takes; none named means all."""
+    named = schema.get("type", ())
+    types = (named,) if isinstance(named, str) else tuple(named)
+    return (*types, "null") if types and schema.get("nullable") is True else types
+
+
+def find(root: Json, reference: str) -> Schema:
+    """The schema that a ``$ref`` names."""
+    if reference != "#" and not reference.startswith("#/"):
+        raise BadSchema(
+            f"{reference} cannot be followed.", hint="References must look like #/$defs/Name."
+        )
+    here: Any = root
+    for step in reference.split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(here, list) and name.isdecimal() and int(name) < len(here):
+            here = here[int(name)]
+        else:
+            here = here.get(name) if isinstance(here, dict) else None
+    if not isinstance(here, dict | bool):
+        raise BadSchema(f"{reference} leads to no schema.")
+    return here
+
+
+def rebuilt(schema: Json, change: Callable[[Schema], Schema]) -> Json:
+    """A copy of ``schema`` whose direct subschemas went through ``change``."""
+
+    def inside(key: str, value: Any) -> Any:
+        match value:
+            case dict() if key in NAMED:
+                return {name: change(part) for name, part in value.items()}
+            case list() if key in SEVERAL or key == "items":
+                return [change(part) for part in value]
+            case dict() if key in SINGLE:
+                return change(value)
+            case _:
+                return value
+
+    return {key: inside(key, value) for key, value in schema.items()}
+
+
+def inlined(root: Json, *, without: frozenset[str] = frozenset()) -> Json:
+    """``root`` with what its references name in their place, and some keywords left out.
+
+    A type that contains itself stays a reference, to a definition in ``$defs``.
+    """
+    return _Inliner(root, without | {"$defs", "definitions"}).whole()
+
+
+class _Inliner:
+    """Writes the schemas of one document in place of the references to them."""
+
+    def __init__(self, root: Json, without: frozenset[str]) -> None:
+        self._root = root
+        self._without = without
+        self._open: list[str] = []
+        """The references that are being followed."""
+        self._names: dict[str, str] = {}
+        """References to types that contain themselves, and their names in ``$defs``."""
+        self._left = MOST_INLINED
+
+    def whole(self) -> Json:
+        """The document."""
+        document = self._plain(self._root)
+        assert isinstance(document, dict)
+        definitions: Json = {}
+        while len(definitions) < len(self._names):  # writing one may bring up another
+            reference, name = list(self._names.items())[len(definitions)]
+            self._open = [reference]
+            definitions[name] = self._plain(find(self._root, reference))
+        return {**document, "$defs": definitions} if definitions else document
+
+    def _plain(self, schema: Schema) -> Schema:
+        if isinstance(schema, bool):
+            return schema
+        beside = {key: part for key, part in schema.items() if key not in self._without}
+        if "$ref" not in beside:
+            return rebuilt(beside, self._plain)
+        return self._followed(beside.pop("$ref"), beside)
+
+    def _followed(self, reference: str, beside: Json) -> Schema:
+        if reference in self._open:
+            return {"$ref": f"#/$defs/{self._name(reference)}", **beside}
+        if not self._left:
+            raise BadSchema(f"The schema holds more than {MOST_INLINED} references when unfolded.")
+        self._left -= 1
+        self._open.append(reference)
+        found = find(self._root, reference)
+        plain = self._plain({**found, **beside} if isinstance(found, dict) else found)
+        self._open.pop()
+        return plain
+
+    def _name(self, reference: str) -> str:
+        if reference not in self._names:
+            name = reference.rpartition("/")[2] if "/" in reference else "root"
+            while name in self._names.values():
+                name += "_"
+            self._names[reference] = name
+        return self._names[reference]
+
+
+class FlatSchemas:
+    """The schemas of one sound document with references followed and ``allOf`` merged.
+
+    What two parts of an ``allOf`` say differently stays in ``allOf``, to be applied in turn; the
+    properties of all parts are known together, so none of them is taken for an unknown one.
+    """
+
+    def __init__(self, root: Json) -> None:
+        self._root = root
+        self._flat: dict[int, tuple[Schema, Json]] = {}
+        """By identity, beside the schema itself: it must live as long as its identity is used."""
+
+    def flat(self, schema: Schema) -> Json:
+        """What ``schema`` says, without references."""
+        known = self._flat.get(id(schema))
+        if known is None:
+            known = self._flat[id(schema)] = schema, _merged(self._parts(schema))
+        return known[1]
+
+    def _parts(self, schema: Schema) -> Iterator[Json]:
+        """The groups of keywords that all hold, the nearest first."""
+        if isinstance(schema, bool):
+            yield {} if schema else {"enum": []}
+            return
+        yield {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
+        if "$ref" in schema:
+            yield from self._parts(find(self._root, schema["$ref"]))
+        for part in schema.get("allOf", ()):
+            yield from self._parts(part)
+
+
+def _merged(parts: Iterator[Json]) -> Json:
+    whole: Json = {}
+    rest: list[Json] = []
+    for part in parts:
+        conflicts: Json = {}
+        for key, value in part.items():
+            match key:
+                case _ if key not in whole:
+                    whole[key] = value
+                case "properties":
+                    whole[key] = _united(whole[key], value)
+                case "required":
+                    whole[key] = [*whole[key], *value]
+                case "additionalProperties":
+                    whole[key] = whole[key] if value is not False else False
+                case _ if whole[key] != value:
+                    conflicts[key] = value
+        if conflicts:
+            rest.append(conflicts)
+    return {**whole, "allOf": rest} if rest else whole
+
+
+def _united(some: Json, more: Json) -> Json:
+    both = {name: {"allOf": [some[name], more[name]]} for name in some if name in more}
+    return {**some, **more, **both}
+
+
+# Whether a schema can be offered to models at all, told where a tool is made. Pure.
+#
+# A server refuses the whole request for one bad tool, so a bad one must not get that far.
+# Keywords that are not known here are nobody's problem and pass.
+
+
+TYPES = frozenset({"string", "integer", "number", "boolean", "null", "array", "object"})
+
+
+def _names_types(value: Any) -> bool:
+    names = [value] if isinstance(value, str) else value
+    return _is_text_list(names) and bool(names) and TYPES.issuperset(names)
+
+
+def _is_text_list(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and value >= 0
+
+
+def _is_number(value: Any) -> bool:
+    # true and false pass as well: draft 4 has them for exclusiveMinimum
+    return isinstance(value, int | float)
+
+
+RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "type": (_names_types, "must name some of the seven JSON types"),
+    "enum": (lambda value: isinstance(value, list) and bool(value), "must list values"),
+    "required": (_is_text_list, "must be a list of names"),
+    "multipleOf": (lambda value: _is_number(value) and value > 0, "must be a number above 0"),
+    **dict.fromkeys(NAMED, (lambda _: False, "must hold schemas by name")),
+    **dict.fromkeys(SEVERAL, (lambda _: False, "must be a list of schemas")),
+    **dict.fromkeys(("$ref", "pattern", "format"), (_is_text, "must be a string")),
+    **dict.fromkeys(
+        ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+        (_is_count, "must be a count"),
+    ),
+    **dict.fromkeys(
+        ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+        (_is_number, "must be a number"),
+    ),
+}
+"""What keywords must be where they do not hold schemas in the one right shape."""
+
+
+def object_schema(schema: Json, *, tool: str = "") -> Json:
+    """``schema`` as the schema of a tool's arguments; ``BadSchema`` says what is wrong with it."""
+    try:
+        json_bytes(schema)
+        _Check(schema).whole()
+        types = types_of(FlatSchemas(schema).flat(schema))
+        if types and "object" not in types:
+            raise BadSchema(f"Arguments are an object, but the schema says {types[0]}.")
+        whole = inlined(schema) if "$ref" in schema else schema
+    except BadSchema as problem:
+        raise _refusal(tool, problem.explain()) from problem
+    except RecursionError as problem:
+        raise _refusal(tool, "It holds itself; use $ref for that.") from problem
+    except (TypeError, ValueError) as problem:
+        raise _refusal(tool, f"It is not JSON: {problem}.") from problem
+    return whole if types else {"type": "object", **whole}
+
+
+def _refusal(tool: str, why: str) -> BadSchema:
+    whose = f'Tool "{tool}"' if tool else "The tool"
+    return BadSchema(f"{whose} cannot be offered to models, its schema is broken. {why}")
+
+
+class _Check:
+    """Looks at every schema of one document."""
+
+    def __init__(self, root: Json) -> None:
+        self._root = root
+        self._seen: dict[int, Json] = {}
+        self._ending: set[int] = set()
+
+    def whole(self) -> None:
+        """Raise ``BadSchema`` for the first thing that is wrong."""
+        self._schema(self._root, "")
+        for schema in self._seen.values():
+            self._ends(schema, "", ())
+
+    def _schema(self, schema: Any, where: str) -> None:
+        if isinstance(schema, bool) and where:
+            return
+        if not isinstance(schema, dict):
+            raise _wrong(where, "must be a schema", schema)
+        if id(schema) in self._seen:
+            return
+        self._seen[id(schema)] = schema
+        for key, value in schema.items():
+            self._keyword(key, value, f"{where}.{key}" if where else key)
+        if "$ref" in schema:
+            self._schema(find(self._root, schema["$ref"]), schema["$ref"])
+
+    def _keyword(self, key: str, value: Any, where: str) -> None:
+        match value:
+            case dict() if key in NAMED:
+                for name, part in value.items():
+                    self._schema(part, f"{where}.{name}")
+            case [_, *_] if key in SEVERAL or key == "items":
+                for index, part in enumerate(value):
+                    self._schema(part, f"{where}.{index}")
+            case _ if key in SINGLE:
+                self._schema(value, where)
+            case _ if key in RULES and not RULES[key][0](value):
+                raise _wrong(where, RULES[key][1], value)
+
+    def _ends(self, schema: Schema, reference: str, inside: tuple[int, ...]) -> None:
+        """Refuse a schema that applies itself to the same value, which would never end."""
+        if isinstance(schema, bool) or id(schema) in self._ending:
+            return
+        if id(schema) in inside:
+            raise BadSchema(f"{reference} leads back to itself.")
+        inside = (*inside, id(schema))
+        for part in (*schema.get("allOf", ()), *schema.get("anyOf", ()), *schema.get("oneOf", ())):
+            self._ends(part, reference, inside)
+        if "$ref" in schema:
+            self._ends(find(self._root, schema["$ref"]), schema["$ref"], inside)
+        self._ending.add(id(schema))
+
+
+def _wrong(where: str, expected: str, value: Any) -> BadSchema:
+    shown = repr(value)
+    return BadSchema(f"{where or 'It'} {expected}, not {shown if len(shown) < 80 else '…'}.")

@@ -1,0 +1,194 @@
+"""JSON Schema from what Python programs already have: types and function signatures. Pure."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Annotated, Any, NotRequired, TypeAlias, TypedDict, get_args, get_origin
+
+import msgspec
+from msgspec import Meta
+
+from pi.agent.tools.json_schema import BadSchema, inlined
+from pi.agent.tools.tool import ToolContext
+from pi.ai.json_text import json_bytes
+from pi.ai.messages import Json
+from pi.base.records import Record
+
+# What a docstring says of a function and of its parameters. Pure.
+
+
+# compiled when first needed: most sessions never need them
+_PARAMETER = r"""(?x)
+    (?P<indent>\s*)
+    (?: :param\s+(?:[^:]*\s)? | [-*]\s+ )?      # reST, with or without a type; a list
+    [`*]* (?P<name>\w+) [`*]*
+    \s* (?: \([^)]*\) )?                        # Google: the type in brackets
+    : (?: \s+ | $ ) (?P<text>.*)
+"""
+_SECTION = r"[A-Z]\w+:$|:\w+"
+
+
+def read_docstring(text: str, names: Collection[str]) -> tuple[str, dict[str, str]]:
+    """The first paragraph, and what is said of each of the parameters called ``names``.
+
+    Understood are Google's ``Args:``, ``:param name:`` and plain lines ``name: text``; lines
+    that are indented deeper go on with the one before.
+    """
+    lines = text.strip().splitlines()
+    return _summary(lines, names), _described_parameters(lines, names)
+
+
+def _summary(lines: list[str], names: Collection[str]) -> str:
+    first: list[str] = []
+    for line in lines:
+        if not line.strip() or re.match(_SECTION, line.strip()) or _parameter(line, names):
+            break
+        first.append(line.strip())
+    return " ".join(first)
+
+
+def _described_parameters(lines: list[str], names: Collection[str]) -> dict[str, str]:
+    told: dict[str, str] = {}
+    current, indent = "", 0
+    for line in lines:
+        if (found := _parameter(line, names)) and found["name"] not in told:
+            current, indent = found["name"], len(found["indent"])
+            told[current] = found["text"].strip()
+        elif current and line.strip() and len(line) - len(line.lstrip()) > indent:
+            told[current] = f"{told[current]} {line.strip()}".lstrip()
+        else:
+            current = ""
+    return told
+
+
+def _parameter(line: str, names: Collection[str]) -> re.Match[str] | None:
+    found = re.match(_PARAMETER, line)
+    return found if found and found["name"] in names else None
+
+
+Decode: TypeAlias = Callable[[Json], Any]
+"""Arguments that fit a schema, as the type that the schema was made from."""
+
+_NOISE = frozenset({"title", "discriminator"})
+"""Names of classes, and references that are gone once the types are inlined."""
+
+
+class FunctionSchema(Record):
+    """A function as a tool: what it takes, and how it is called."""
+
+    description: str
+    """The first paragraph of its docstring."""
+    parameters: Json
+    decode: Decode
+    """Gives keyword arguments; what the model left out is left to the function's defaults."""
+    context: str
+    """Name of the parameter that takes the ``ToolContext``, or empty."""
+
+
+def schema_of(kind: Any) -> Json:
+    """JSON Schema of a record, a dataclass, a pydantic model or any type that msgspec knows."""
+    try:
+        if hasattr(kind, "model_json_schema"):
+            document = kind.model_json_schema()
+        else:
+            document = msgspec.json.schema(kind)
+    except (TypeError, ValueError, NameError, RuntimeError) as problem:
+        name = getattr(kind, "__name__", str(kind))
+        raise BadSchema(f"{name} cannot be described to a model: {problem}") from problem
+    return inlined(_as_json(document), without=_NOISE)
+
+
+def decoder_of(kind: Any) -> Decode:
+    """A function that makes a ``kind`` of arguments, or raises ``ValueError``."""
+    if hasattr(kind, "model_validate"):
+        decode: Decode = kind.model_validate
+        return decode
+    return partial(msgspec.convert, type=kind, str_keys=True)
+
+
+def schema_of_function(function: Callable[..., Any]) -> FunctionSchema:
+    """The schema of a typed function's parameters, with what its docstring says of them.
+
+    A parameter annotated with ``ToolContext`` is given that and is not shown to the model.
+    """
+    parameters = _parameters(function)
+    context = next((each.name for each in parameters if _takes_context(each)), "")
+    shown = [each for each in parameters if each.name != context]
+    # TypedDict is called through a name without a type: checkers want its fields spelled out
+    make_type: Any = TypedDict
+    arguments = make_type("Arguments", {each.name: _hint(each, function) for each in shown})
+    schema = schema_of(arguments)
+    doc = inspect.getdoc(function) if inspect.isroutine(function) else None
+    description, told = read_docstring(doc or "", [each.name for each in shown])
+    # msgspec sorts the fields of a TypedDict; models follow the order of the schema
+    schema["properties"] = {each.name: schema["properties"][each.name] for each in shown}
+    for each in shown:
+        part = schema["properties"][each.name]
+        if text := _annotated_text(each.annotation) or told.get(each.name):
+            part["description"] = text
+        if each.default is not each.empty:
+            _show_default(part, each.default)
+    return FunctionSchema(
+        description=description,
+        parameters=schema,
+        decode=decoder_of(arguments),
+        context=context,
+    )
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function, eval_str=True).parameters.values())
+    except (NameError, TypeError, ValueError, AttributeError, SyntaxError) as problem:
+        raise BadSchema(
+            f"The signature of {_name(function)} cannot be read: {problem}.",
+            hint="Types in it must be importable where the function is defined.",
+        ) from problem
+
+
+def _hint(parameter: inspect.Parameter, function: Callable[..., Any]) -> Any:
+    name = f"The parameter {parameter.name} of {_name(function)}"
+    if parameter.annotation is parameter.empty:
+        raise BadSchema(f"{name} has no type.", hint="Annotate it, with Any if need be.")
+    if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+        raise BadSchema(f"{name} cannot be given by name.", hint="Tools are called by name only.")
+    if parameter.default is parameter.empty:
+        return parameter.annotation
+    hint = parameter.annotation
+    plain = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    if parameter.default is None and type(None) not in get_args(plain):
+        hint = hint | None
+    return NotRequired[hint]
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return f"{getattr(function, '__name__', type(function).__name__)}()"
+
+
+def _takes_context(parameter: inspect.Parameter) -> bool:
+    kind = parameter.annotation
+    return any(
+        isinstance(each, type) and issubclass(each, ToolContext) for each in (kind, *get_args(kind))
+    )
+
+
+def _annotated_text(annotation: Any) -> str:
+    """What ``Annotated[int, Meta(description="how many")]`` or ``Annotated[int, "…"]`` says."""
+    extras = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    texts = (extra.description if isinstance(extra, Meta) else extra for extra in extras)
+    return next((text for text in texts if isinstance(text, str)), "")
+
+
+def _show_default(part: Json, default: Any) -> None:
+    try:
+        part["default"] = _as_json(default)
+    except (TypeError, ValueError):
+        return  # not a JSON value: the function still has it
+
+
+def _as_json(value: Any) -> Any:
+    """A copy of ``value`` with lists for tuples and values for enums."""
+    return msgspec.json.decode(json_bytes(value))

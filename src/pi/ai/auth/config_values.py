@@ -1,0 +1,207 @@
+"""Values of ``auth.json`` and ``models.json`` that may come from elsewhere.
+
+=================== ===========================================
+``sk-123``          itself
+``$NAME ${NAME}``   that variable, anywhere in the text
+``!command``        what the shell command prints
+``$$  $!``          a plain ``$`` or ``!``
+=================== ===========================================
+
+A variable that is unset or empty, and a command that fails or prints nothing, give ``None``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import sys
+from collections.abc import Callable, Coroutine, Hashable, Mapping
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pi.base.errors import PiError
+
+log = logging.getLogger(__name__)
+
+
+# Work that several tasks want at the same time, and that is done once for all of them.
+
+
+T = TypeVar("T")
+
+
+class _Flight(Generic[T]):
+    def __init__(self, task: asyncio.Task[T]) -> None:
+        self.task = task
+        self.waiting = 0
+
+
+class SingleFlight(Generic[T]):
+    """At most one piece of work per key is under way; who comes meanwhile shares its outcome.
+
+    Whoever is cancelled leaves at once. With the last one the work is cancelled too, and has ended
+    when the cancellation arrives: nothing goes on behind anybody's back.
+    """
+
+    def __init__(self) -> None:
+        self._flights: dict[Hashable, _Flight[T]] = {}
+
+    async def run(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """What ``work`` returns or raises, whether we started it or somebody else did."""
+        flight = self._flights.get(key) or self._start(key, work)
+        flight.waiting += 1
+        try:
+            return await asyncio.shield(flight.task)
+        finally:
+            flight.waiting -= 1
+            if not flight.waiting and not flight.task.done():
+                await self._call_off(key, flight)
+
+    def _start(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> _Flight[T]:
+        task = asyncio.get_running_loop().create_task(work())
+        flight = self._flights[key] = _Flight(task)
+        task.add_done_callback(lambda _: self._landed(key, flight))
+        return flight
+
+    async def _call_off(self, key: Hashable, flight: _Flight[T]) -> None:
+        self._landed(key, flight)  # who comes now starts afresh
+        flight.task.cancel()
+        await asyncio.wait({flight.task})
+
+    def _landed(self, key: Hashable, flight: _Flight[T]) -> None:
+        if self._flights.get(key) is flight:
+            del self._flights[key]
+        if flight.task.done() and not flight.task.cancelled():
+            flight.task.exception()  # seen, even if nobody waits for it any more
+
+
+COMMAND_SECONDS = 60.0
+"""A password manager may have to ask the person first."""
+MOST_OUTPUT = 64 * 1024
+SHORTEST_SECRET = 6
+"""Characters below which a value is more likely to be a word than a secret."""
+MOST_USED = 1000
+"""Used secrets that are remembered: a command may print another token for every request."""
+
+_used: dict[str, None] = {}
+
+_REFERENCE = r"(?a)\$(?:(?P<plain>[$!])|\{(?P<braced>[A-Za-z_]\w*)\}|(?P<bare>[A-Za-z_]\w*))"
+
+
+def remember_used(secret: str | None) -> None:
+    """Keep a secret that this process uses, so that nothing it writes for others contains it.
+
+    For the whole process: what a command printed, a token that was replaced since and a key of the
+    command line are in no file and no variable where they could be found when a log or an export
+    is written.
+    """
+    if not secret:
+        return
+    _used.pop(secret, None)
+    _used[secret] = None
+    if len(_used) > MOST_USED:
+        del _used[next(iter(_used))]
+
+
+def used_secrets() -> tuple[str, ...]:
+    """The secrets that this process has used, as far as they are remembered."""
+    return tuple(_used)
+
+
+class RememberedCommands:
+    """Outputs of commands that have succeeded, so that each runs once per environment."""
+
+    def __init__(self) -> None:
+        self._outputs: dict[Hashable, str] = {}
+        self._running: SingleFlight[str | None] = SingleFlight()
+
+    async def output(self, command: str, *, environ: Mapping[str, str], cwd: Path) -> str | None:
+        """What ``command`` printed, now or earlier."""
+        key = command, frozenset(environ.items())
+        if key not in self._outputs:
+            output = await self._running.run(key, lambda: _output(command, environ, cwd))
+            if output is None:
+                return None
+            self._outputs[key] = output
+        return self._outputs[key]
+
+
+async def expand(
+    text: str,
+    *,
+    environ: Mapping[str, str],
+    cwd: Path = Path(),
+    remembered: RememberedCommands | None = None,
+) -> str | None:
+    """The value that ``text`` stands for.
+
+    A command runs anew each time, or once if its output shall be ``remembered``.
+    """
+    if not text.startswith("!"):
+        return interpolated(text, environ)
+    if remembered is not None:
+        return await remembered.output(text[1:], environ=environ, cwd=cwd)
+    return await _output(text[1:], environ, cwd)
+
+
+def may_expand(text: str, environ: Mapping[str, str]) -> bool:
+    """Whether ``text`` has a value, as far as that can be said without running a command."""
+    return text.startswith("!") or interpolated(text, environ) is not None
+
+
+def why_not(text: str, environ: Mapping[str, str]) -> str:
+    """Why ``text`` has no value, as the end of a sentence; the text itself may be secret."""
+    if text.startswith("!"):
+        return "its command failed or printed nothing: run it in a terminal to see why"
+    unset = [name for name in names_in(text) if not environ.get(name)]
+    if not unset:
+        return "it is empty"
+    return f"{' and '.join(unset)} {'is' if len(unset) == 1 else 'are'} not set"
+
+
+def escape(literal: str) -> str:
+    """A text that stands for exactly ``literal``: for keys that a person typed."""
+    escaped = literal.replace("$", "$$")
+    return f"${escaped}" if escaped.startswith("!") else escaped
+
+
+def names_in(text: str) -> list[str]:
+    """The variables that ``text`` refers to, in a command also those of the shell."""
+    found = re.finditer(_REFERENCE, text)
+    return [name for match in found if (name := match["braced"] or match["bare"])]
+
+
+def interpolated(text: str, environ: Mapping[str, str]) -> str | None:
+    """``text``, which is no command, with the values of its variables."""
+    if "$" not in text:
+        return text or None
+    if not all(environ.get(name) for name in names_in(text)):
+        return None
+    value = re.sub(
+        _REFERENCE, lambda match: match["plain"] or environ[match["braced"] or match["bare"]], text
+    )
+    return value or None
+
+
+async def _output(command: str, environ: Mapping[str, str], cwd: Path) -> str | None:
+    from pi.base import processes  # costs the event loop's import, and few keys are commands
+
+    shell = ("cmd.exe", "/d", "/s", "/c") if sys.platform == "win32" else ("/bin/sh", "-c")
+    try:
+        finished = await processes.run(
+            [*shell, command],
+            cwd=cwd,
+            env=processes.with_absolute_path(processes.without(environ, ())),
+            timeout=COMMAND_SECONDS,
+            max_output=MOST_OUTPUT,
+        )
+    except PiError as problem:
+        log.info("a command for a key could not be started: %s", problem)
+        return None
+    if not finished.ok:
+        log.info("a command for a key ended with %s", finished.exit_code)
+        return None
+    output = finished.output.decode("utf-8", "replace").strip() or None
+    remember_used(output)
+    return output

@@ -1,0 +1,1 @@
+"""Turn failures of a provider into typed errors."""

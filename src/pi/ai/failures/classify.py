@@ -1,0 +1,296 @@
+"""Whatever goes wrong with a request → the typed error that says what to do about it. Pure.
+
+The code fields of the provider's error object decide first, then the HTTP status; wording only
+where both leave it open. Loose digits never count.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pi.ai.errors import (
+    AnswerTooLarge,
+    AuthenticationFailed,
+    BadAnswer,
+    BadRequest,
+    ContextOverflow,
+    ProviderError,
+    ProviderUnavailable,
+    QuotaExhausted,
+    RateLimited,
+)
+from pi.ai.failures import codes
+from pi.ai.failures.overflow import is_overflow, is_rate_wording
+from pi.ai.http.errors import (
+    BadResponse,
+    BodyTooLarge,
+    HttpError,
+    InvalidRequest,
+    ProxyFailed,
+    TlsFailed,
+)
+from pi.ai.http.request import Headers
+from pi.ai.json_text import json_text
+from pi.ai.messages import Json
+from pi.base.clock import Clock
+
+MOST_SHOWN = 2000
+"""Characters of a provider's error that a message keeps."""
+
+_PASSING = frozenset({408, 409, 425})
+"""Statuses below 500 after which the same request may go well."""
+_OVERFLOW_STATUSES = frozenset({None, 400, 413, 422, 500})
+_QUOTA_STATUSES = frozenset({None, 400, 403, 429})
+
+# Patterns are compiled by the first failure, not by the import, which every first request pays.
+_QUOTA = (
+    r"credit balance is too low|insufficient (?:balance|credits?|funds|quota)|out of credits"
+    r"|exceeded your (?:current )?quota|quota (?:has been )?exceeded|usage limit|使用上限"
+    r"|(?:monthly|weekly|daily|spend(?:ing)?|billing)(?: usage| hard)? (?:limit|cap)\b"
+)
+_SHORT_WINDOW = (
+    r"per[ -](?:second|minute|min)\b|\b[TR]PM\b|too many requests|(?:retry|again) in [\d.]+ ?m?s\b"
+)
+"""What is used up is back in a moment: a rate limit, whatever else it calls itself."""
+_BROKEN_CALL = r"error parsing tool call|failed to parse (?:input at pos|tool call)"
+"""Local servers that cannot read their own model's tool call."""
+_NO_KEY = r"unauthori[sz]ed|invalid api key|api key not valid"
+_HTML = r"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html|head|body)\b"
+_TITLE = r"<(title|h1)\b[^>]*>(.*?)</\1"
+
+_HINTS: dict[type[ProviderError], str] = {
+    AuthenticationFailed: "Log in again or check the API key.",
+    QuotaExhausted: "Check the plan and the billing of this account, or choose another model.",
+    ContextOverflow: "Compact the conversation or choose a model with a larger context window.",
+}
+_MOVED = "The server is elsewhere by now: check the provider's base URL."
+_STATUS_HINTS = {
+    **dict.fromkeys((301, 302, 303, 307, 308), _MOVED),
+    403: "Check what the key may do; a firewall or a blocked region answers 403 too.",
+    404: "Check the model's name and the provider's base URL.",
+    405: "Check the provider's base URL.",
+    413: "The request is too large in bytes: leave out images or files, or compact.",
+}
+_BROKEN_CALL_HINT = "Ask again in other words, or choose a model that is better at calling tools."
+_HTTP_HINTS: dict[type[HttpError], str] = {
+    InvalidRequest: "Check the provider's base URL, headers and key.",
+    ProxyFailed: "Check the proxy and its setting.",
+    TlsFailed: "Check the certificates of this machine and of the server.",
+}
+
+
+def from_status(status: int, headers: Headers, body: bytes, clock: Clock) -> ProviderError:
+    """The error for an answer with a status other than 2xx."""
+    whole = _json(body)
+    error = _described(whole) if whole else {"message": _readable(body)}
+    if amazon := headers.get("x-amzn-errortype"):
+        error = {"__type": amazon.partition(":")[0], **error}
+    shown = _shown(whole) if whole else error["message"]
+    message = f"{status}: {shown or 'the server gave no reason'}"
+    return _typed(message, error, status, headers, clock.now_ms())
+
+
+def from_error_object(
+    error: Json | str, *, status: int | None = None, clock: Clock | None = None
+) -> ProviderError:
+    """The error for an error object that came inside a stream, in any provider's shape."""
+    if isinstance(error, str):
+        error = {"message": error}
+    inner = _described(error)
+    status = status or codes.status_in(inner)
+    now_ms = None if clock is None else clock.now_ms()
+    return _typed(_told(inner, status), inner, status, Headers(), now_ms)
+
+
+def from_http(problem: HttpError) -> ProviderError:
+    """The error for an exchange that did not come to a whole response."""
+    hint = problem.hint or _HTTP_HINTS.get(type(problem), "")
+    if problem.retryable:
+        return ProviderUnavailable(problem.message, hint=hint)
+    match problem:
+        case BodyTooLarge():
+            return AnswerTooLarge(problem.message, hint=hint)
+        case BadResponse():
+            return BadAnswer(problem.message, hint=hint)
+        case InvalidRequest():
+            return BadRequest(problem.message, hint=hint)
+        case _:
+            return ProviderError(problem.message, hint=hint)
+
+
+def from_body(first_bytes: bytes) -> ProviderError | None:
+    """The error for a 200 answer that was no event stream at all; ``None`` if it was empty."""
+    whole = _json(first_bytes)
+    if whole and codes.is_problem(whole):
+        return from_error_object(whole)
+    text = _readable(first_bytes)
+    if not text:
+        return None
+    hint = "Check the provider's base URL."
+    if whole:
+        return BadAnswer(f"The server answered without a stream: {_cut(text, 200)}", hint=hint)
+    message = f"The server answered with text instead of a stream: {text}"
+    return _typed(message, {"message": text}, None, Headers(), None, hint=hint)
+
+
+# What kind it is ---------------------------------------------------------------------------------
+
+
+def _typed(
+    message: str,
+    error: Json,
+    status: int | None,
+    headers: Headers,
+    now_ms: int | None,
+    *,
+    hint: str = "",
+) -> ProviderError:
+    """The error of the right kind; ``hint`` is for kinds that have none of their own."""
+    text = "\n".join(codes.texts(error))
+    kind, code = _kind(error, text, status)
+    if kind is ProviderUnavailable and _says(_BROKEN_CALL, text):
+        return ProviderError(message, hint=_BROKEN_CALL_HINT, status=status, code=code)
+    hint = _HINTS.get(kind, hint)
+    if kind in (AuthenticationFailed, BadRequest):
+        hint = _STATUS_HINTS.get(status or 0, hint)
+    if not issubclass(kind, RateLimited):
+        return kind(message, hint=hint, status=status, code=code)
+    from pi.ai.failures.retry_after import (  # only here: 7 ms that few requests need
+        asked_wait,
+        retry_after,
+    )
+
+    # The state of the rate limits comes with many answers: only a rate limit is about it.
+    hint_of = asked_wait if kind is ProviderUnavailable else retry_after
+    wait = hint_of(headers, error, now_ms)
+    return kind(message, hint=hint, status=status, code=code, retry_after=wait)
+
+
+def _kind(error: Json, text: str, status: int | None) -> tuple[type[ProviderError], str]:
+    """The kind of error, and the code that it goes by."""
+    names = codes.codes(error)
+    for name in names:
+        kind = codes.kind_of_code(name)
+        if kind is RateLimited and codes.is_daily_quota(error):
+            kind = QuotaExhausted
+        if kind is not None:
+            return kind, name
+    code = next((name for name in names if not name.isdigit()), "")
+    if status in _OVERFLOW_STATUSES and is_overflow(text):
+        return ContextOverflow, code
+    if status in _QUOTA_STATUSES and _speaks_of_quota(text):
+        return QuotaExhausted, code
+    if status is not None:
+        return _kind_by_status(status), code
+    return _kind_of_unknown(names, text), code
+
+
+def _kind_by_status(status: int) -> type[ProviderError]:
+    match status:
+        case 401 | 403:
+            return AuthenticationFailed
+        case 402:
+            return QuotaExhausted
+        case 429:
+            return RateLimited
+        case _ if status >= 500 or status in _PASSING:
+            return ProviderUnavailable
+        case _:
+            return BadRequest
+
+
+def _kind_of_unknown(names: tuple[str, ...], text: str) -> type[ProviderError]:
+    """Without a status and a clear code it is the server's fault, unless the words blame us."""
+    if any(map(codes.is_refusal, names)):
+        return BadRequest
+    if is_rate_wording(text):
+        return RateLimited
+    return AuthenticationFailed if _says(_NO_KEY, text) else ProviderUnavailable
+
+
+def _speaks_of_quota(text: str) -> bool:
+    return _says(_QUOTA, text) and not _says(_SHORT_WINDOW, text)
+
+
+def _says(pattern: str, text: str) -> bool:
+    return re.search(pattern, text, re.IGNORECASE) is not None
+
+
+# What is shown -----------------------------------------------------------------------------------
+
+
+def _json(body: bytes) -> Json:
+    """The JSON object of ``body``, also out of a list and as far as a cut one goes; or nothing."""
+    import jiter  # with the first failure: every first request would pay for it
+
+    text = body.decode("utf-8", "replace")
+    try:
+        value = jiter.from_json(text.encode(), partial_mode="trailing-strings")
+    except ValueError:
+        return {}
+    if isinstance(value, list) and value:  # Google without ``alt=sse``
+        value = value[0]
+    return value if isinstance(value, dict) else {}
+
+
+def _described(error: Json) -> Json:
+    """The inner error object; what a plain string says counts as its message."""
+    inner = codes.unwrapped(error)
+    if isinstance(text := inner.get("error"), str) and not inner.get("message"):
+        return {**inner, "message": text}
+    return inner
+
+
+def _shown(whole: Json) -> str:
+    inner = whole.get("error")
+    return _cut(json_text(_presentable(inner if isinstance(inner, dict) and inner else whole)))
+
+
+def _told(error: Json, status: int | None) -> str:
+    """One line: with the status as the others have it, else the code and the sentence."""
+    if status is not None:
+        return f"{status}: {_shown(error)}"
+    sentence = _readable(codes.message_in(error).encode("utf-8", "replace"))
+    if not sentence:
+        return _shown(error)
+    names = [name for name in codes.codes(error) if not name.isdigit() and name != "error"]
+    return f"{names[0]}: {sentence}" if names else sentence
+
+
+def _presentable(value: object, depth: int = 20) -> object:
+    """A JSON value with the titles of HTML pages in their place, and without endless nesting."""
+    match value:
+        case str():
+            return _page_title(value) if _is_page(value) else value
+        case dict() | list() if not depth:
+            return "…"
+        case dict():
+            return {key: _presentable(item, depth - 1) for key, item in value.items()}
+        case list():
+            return [_presentable(item, depth - 1) for item in value]
+        case _:
+            return value
+
+
+def _readable(body: bytes) -> str:
+    """``body`` as bounded text on one line; of an HTML page only its title."""
+    text = body.decode("utf-8", "replace")
+    if _is_page(text):
+        return _page_title(text)
+    return _cut(" ".join(text.split()))
+
+
+def _is_page(text: str) -> bool:
+    return re.match(_HTML, text, re.IGNORECASE | re.DOTALL) is not None
+
+
+def _page_title(page: str) -> str:
+    from html import unescape  # only here: its table of entities takes 2 ms to load
+
+    found = re.search(_TITLE, page[:8192], re.IGNORECASE | re.DOTALL)
+    title = " ".join(unescape(re.sub(r"<[^<>]*>", " ", found[2])).split()) if found else ""
+    return f"a web page titled {_cut(title, 200)!r}" if title else "a web page without a title"
+
+
+def _cut(text: str, most: int = MOST_SHOWN) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"

@@ -1,0 +1,305 @@
+"""Opening a connection: TCP, the tunnel of a proxy, TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Mapping
+from itertools import chain, zip_longest
+from typing import Any
+
+from pi.ai.http.connection import Connection
+from pi.ai.http.errors import (
+    NO_TIMEOUTS,
+    ConnectFailed,
+    HttpError,
+    InvalidRequest,
+    ProxyFailed,
+    TimedOut,
+    os_reason,
+)
+from pi.ai.http.request import HeaderPairs, encode_lines
+from pi.ai.http.response import Exchange
+from pi.ai.http.tls import TlsContext, tls_failure
+from pi.ai.http.urls import Origin, basic_authorization, parse_url
+from pi.base.records import Record
+
+# A TCP connection to a name with several addresses: the next is tried while the last is slow.
+#
+# This is RFC 8305 ("happy eyeballs"). asyncio has its own, which loses the socket of an attempt
+# that succeeds in the moment it is cancelled (seen with Python 3.11), and we promise to lose
+# none.
+
+
+_DELAY = 0.25
+
+Address = tuple[Any, ...]
+"""Family, type, protocol, canonical name and socket address, as ``getaddrinfo`` gives them."""
+Attempt = asyncio.Task[socket.socket]
+
+
+async def dial(host: str, port: int) -> socket.socket:
+    """A connected socket; ``OSError`` or ``UnicodeError`` when no address of ``host`` answers."""
+    addresses = _interleaved(await _resolve(host, port))
+    attempts: list[Attempt] = []
+    winner: Attempt | None = None
+    try:
+        winner = await _race(addresses, attempts)
+    finally:
+        for attempt in attempts:
+            if attempt is not winner:
+                _give_up(attempt)
+    return winner.result()
+
+
+async def _race(addresses: list[Address], attempts: list[Attempt]) -> Attempt:
+    """The first attempt that succeeds, or the last one when all have failed."""
+    running: set[Attempt] = set()
+    while addresses or running:
+        if addresses:
+            attempts.append(asyncio.create_task(_connect_socket(addresses.pop(0))))
+            running.add(attempts[-1])
+        done, running = await asyncio.wait(
+            running,
+            timeout=_DELAY if addresses else None,
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        for attempt in done:
+            if attempt.exception() is None:
+                return attempt
+    return attempts[-1]
+
+
+async def _connect_socket(address: Address) -> socket.socket:
+    family, kind, protocol, _, target = address
+    opened = socket.socket(family, kind, protocol)
+    try:
+        opened.settimeout(0)  # never block: the loop waits
+        await asyncio.get_running_loop().sock_connect(opened, target)
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def _give_up(attempt: Attempt) -> None:
+    """Close the socket of an attempt; one that is under way does so when it is cancelled."""
+    if not attempt.cancel() and attempt.exception() is None:
+        attempt.result().close()
+
+
+async def _resolve(host: str, port: int) -> list[Address]:
+    name = host.encode("ascii")  # bytes: text would load the codec of international names
+    try:
+        # A literal address needs no name server and no thread.
+        return list(
+            socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+        )
+    except socket.gaierror:
+        loop = asyncio.get_running_loop()
+        return list(await loop.getaddrinfo(name, port, type=socket.SOCK_STREAM))
+
+
+def _interleaved(addresses: list[Address]) -> list[Address]:
+    """The addresses with their families in turn, the preferred family first."""
+    families = dict.fromkeys(address[0] for address in addresses)
+    columns = ([a for a in addresses if a[0] == family] for family in families)
+    return [address for address in chain.from_iterable(zip_longest(*columns)) if address]
+
+
+# Which proxy stands between us and a server, and how it is asked for a tunnel. Pure.
+
+
+class Proxy(Record):
+    """An HTTP proxy, reached in plain text or over TLS."""
+
+    origin: Origin
+    authorization: str = ""
+
+    @property
+    def headers(self) -> HeaderPairs:
+        """What the proxy wants to see in each request that it is to answer itself."""
+        if not self.authorization:
+            return ()
+        return (("Proxy-Authorization", self.authorization),)
+
+
+def choose_proxy(
+    origin: Origin, *, setting: str | None, environ: Mapping[str, str]
+) -> Proxy | None:
+    """The proxy for ``origin``, or None to connect directly.
+
+    ``setting`` comes before the environment; an empty one means no proxy at all. NO_PROXY is
+    obeyed in both cases.
+    """
+    text = _from_environment(origin.scheme, environ) if setting is None else setting.strip()
+    if not text or _is_excepted(origin, _variable("NO_PROXY", environ)):
+        return None
+    return _parse_proxy(text)
+
+
+def encode_connect(origin: Origin, proxy: Proxy) -> bytes:
+    """The request for a tunnel to ``origin``."""
+    fields = [("Host", origin.netloc), *proxy.headers]
+    return encode_lines("CONNECT", origin.netloc, fields)
+
+
+def _from_environment(scheme: str, environ: Mapping[str, str]) -> str:
+    name = f"{scheme.upper()}_PROXY"
+    if name == "HTTP_PROXY" and "REQUEST_METHOD" in environ:
+        # Inside a CGI script HTTP_PROXY is the visitor's "Proxy:" header (httpoxy).
+        return environ.get("http_proxy", "").strip() or _variable("ALL_PROXY", environ)
+    return _variable(name, environ) or _variable("ALL_PROXY", environ)
+
+
+def _variable(name: str, environ: Mapping[str, str]) -> str:
+    return (environ.get(name.lower()) or environ.get(name) or "").strip()
+
+
+def _parse_proxy(text: str) -> Proxy:
+    scheme, separator, _ = text.partition("://")
+    if separator and scheme.lower() not in ("http", "https"):
+        raise ProxyFailed(
+            f"Proxies of the kind {scheme}:// are not supported.",
+            hint="Use an http:// or https:// proxy, or except the host in NO_PROXY.",
+        )
+    try:
+        url = parse_url(text if separator else f"http://{text}")
+    except InvalidRequest as problem:
+        raise ProxyFailed(
+            f"The proxy setting is not usable: {problem.message}",
+            hint="Check the httpProxy setting and the *_PROXY variables.",
+        ) from problem
+    authorization = basic_authorization(url.userinfo) if url.userinfo else ""
+    return Proxy(origin=url.origin, authorization=authorization)
+
+
+def _is_excepted(origin: Origin, no_proxy: str) -> bool:
+    return any(_matches(origin, rule) for rule in no_proxy.lower().replace(",", " ").split())
+
+
+def _matches(origin: Origin, rule: str) -> bool:
+    if rule == "*":
+        return True
+    if "/" in rule:
+        return _is_in_network(origin.host, rule)
+    name, port = _rule_parts(rule)
+    if port and port != str(origin.port):
+        return False
+    name = name.removeprefix("*").removeprefix(".")
+    return bool(name) and (origin.host == name or origin.host.endswith(f".{name}"))
+
+
+def _rule_parts(rule: str) -> tuple[str, str]:
+    """Host and port of a NO_PROXY entry; a bare IPv6 address has colons and no port."""
+    if rule.startswith("["):
+        address, _, port = rule[1:].partition("]")
+        return address, port.removeprefix(":")
+    if rule.count(":") > 1:
+        return rule, ""
+    name, _, port = rule.partition(":")
+    return name, port
+
+
+def _is_in_network(host: str, rule: str) -> bool:
+    from ipaddress import ip_address, ip_network  # 2 ms, and few people write networks here
+
+    try:
+        return ip_address(host) in ip_network(rule, strict=False)
+    except ValueError:
+        return False
+
+
+class Route(Record):
+    """How a server is reached; connections of the same route may stand in for each other."""
+
+    origin: Origin
+    proxy: Proxy | None = None
+
+    @property
+    def fetching_proxy(self) -> Proxy | None:
+        """The proxy that makes plain requests for us; for https it only gives a tunnel."""
+        return self.proxy if self.origin.scheme == "http" else None
+
+
+async def connect(
+    route: Route, *, tls: TlsContext, registry: set[Connection], seconds: float | None
+) -> Connection:
+    """An open connection that can carry a request to ``route.origin``, within ``seconds``."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await _connect(route, tls, registry)
+    except TimeoutError as problem:
+        raise TimedOut(
+            f"Connecting to {_name(route)} took longer than {seconds:g} s.", kind="connect"
+        ) from problem
+
+
+async def _connect(route: Route, tls: TlsContext, registry: set[Connection]) -> Connection:
+    nearest = route.proxy.origin if route.proxy else route.origin
+    connection = await _open(nearest, "proxy " if route.proxy else "", registry)
+    try:
+        if nearest.scheme == "https":
+            await _secure(connection, nearest, tls)
+        if route.proxy and not route.fetching_proxy:
+            await _tunnel(connection, route.origin, route.proxy)
+            connection.peer = _name(route)  # whose certificate comes next
+            await _secure(connection, route.origin, tls)
+        connection.peer = _name(route)
+    except BaseException:
+        connection.abort()
+        raise
+    return connection
+
+
+async def _open(origin: Origin, role: str, registry: set[Connection]) -> Connection:
+    peer = role + origin.netloc
+    try:
+        dialled = await dial(origin.host, origin.port)
+        _, connection = await asyncio.get_running_loop().create_connection(
+            lambda: Connection(peer, registry), sock=dialled
+        )
+    except OSError as problem:
+        raise ConnectFailed(f"Cannot connect to {peer}: {os_reason(problem)}.") from problem
+    except UnicodeError as problem:  # a label of the name is empty or too long
+        raise ConnectFailed(f"Cannot connect to {peer}: it is not a host name.") from problem
+    return connection
+
+
+async def _secure(connection: Connection, origin: Origin, tls: TlsContext) -> None:
+    context = await tls.get()
+    try:
+        await connection.secure(context, origin.host)
+    except ssl.SSLError as problem:
+        raise tls_failure(connection.peer, problem) from problem
+    except OSError as problem:
+        raise ConnectFailed(
+            f"{connection.peer} ended the TLS handshake: {os_reason(problem)}."
+        ) from problem
+
+
+async def _tunnel(connection: Connection, origin: Origin, proxy: Proxy) -> None:
+    exchange = Exchange(connection, NO_TIMEOUTS, bodiless=True)
+    answer = await exchange.send(encode_connect(origin, proxy))
+    if not 200 <= answer.status < 300:
+        raise proxy_refusal(proxy, origin, answer.status)
+
+
+def proxy_refusal(proxy: Proxy, origin: Origin, status: int) -> HttpError:
+    """The error for a proxy that answers ``status`` in place of ``origin``."""
+    who, whom = f"The proxy {proxy.origin.netloc}", origin.netloc
+    if status == 407:
+        return ProxyFailed(
+            f"{who} wants a user name and a password to connect to {whom}.",
+            hint="Put those that it accepts into the proxy URL: http://user:password@host:port.",
+        )
+    if status >= 500:
+        return ConnectFailed(f"{who} cannot reach {whom} (status {status}).")
+    return ProxyFailed(f"{who} refuses to connect to {whom} (status {status}).")
+
+
+def _name(route: Route) -> str:
+    if route.proxy is None:
+        return route.origin.netloc
+    return f"{route.origin.netloc} (through proxy {route.proxy.origin.netloc})"

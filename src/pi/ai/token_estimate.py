@@ -1,0 +1,93 @@
+"""How many tokens a conversation has, roughly: four characters make one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import UNSET
+
+from pi.ai.json_text import json_bytes
+from pi.ai.messages import (
+    AssistantMessage,
+    Image,
+    Message,
+    SystemMessage,
+    Text,
+    Thinking,
+    ToolCall,
+    blocks,
+)
+from pi.ai.models.model import Model
+from pi.ai.transcript import plain_text
+
+CHARACTERS_PER_TOKEN = 4
+IMAGE_TOKENS = 1200
+ROOM_FOR_ERROR = 4096
+"""Tokens that are left free because this is a guess."""
+SMALLEST_ANSWER = 1024
+USUAL_ANSWER = 16_384
+"""Of a model whose limit nobody knows."""
+
+
+def conversation_tokens(messages: Sequence[Message]) -> int:
+    """What the provider last counted, plus a guess for what came after.
+
+    What was counted before a compaction says nothing: then something younger than the answer, the
+    summary, stands before it.
+    """
+    for at in range(len(messages) - 1, -1, -1):
+        message = messages[at]
+        if isinstance(message, AssistantMessage) and (counted := counted_tokens(message)):
+            if any(earlier.timestamp > message.timestamp for earlier in messages[:at]):
+                break
+            return counted + sum(map(message_tokens, messages[at + 1 :]))
+    return sum(map(message_tokens, messages))
+
+
+def message_tokens(message: Message) -> int:
+    """A guess for one message."""
+    match message:
+        case SystemMessage():
+            parts = [plain_text(message)]
+            if isinstance(message.sections, dict):
+                parts += [section for section in message.sections.values() if section]
+            tools = json_bytes(message.tools_added) if message.tools_added is not UNSET else b""
+            return _tokens(sum(map(len, parts)) + len(tools))
+        case AssistantMessage():
+            return _tokens(sum(_length(block) for block in message.content))
+        case _:
+            return _tokens(sum(_length(block) for block in blocks(message.content)))
+
+
+def largest_answer(model: Model, messages: Sequence[Message]) -> int:
+    """The output to ask for: the model's limit, or what is left of its window if that is known."""
+    limit = model.max_tokens if model.max_tokens > 0 else USUAL_ANSWER
+    if model.context_window <= 0:
+        return limit
+    left = model.context_window - conversation_tokens(messages) - ROOM_FOR_ERROR
+    return min(limit, max(left, SMALLEST_ANSWER))
+
+
+def counted_tokens(message: AssistantMessage) -> int:
+    """The size of the conversation as the provider counted it for this answer; 0 if it did not."""
+    if message.stop_reason in ("error", "aborted"):
+        return 0
+    usage = message.usage
+    return usage.total_tokens or (usage.input + usage.output + usage.cache_read + usage.cache_write)
+
+
+def _length(block: Text | Image | Thinking | ToolCall) -> int:
+    match block:
+        case Text():
+            return len(block.text)
+        case Image():
+            return IMAGE_TOKENS * CHARACTERS_PER_TOKEN
+        case Thinking():
+            signature = block.thinking_signature
+            return len(block.thinking) + (len(signature) if isinstance(signature, str) else 0)
+        case ToolCall():
+            return len(block.name) + len(json_bytes(block.arguments))
+
+
+def _tokens(characters: int) -> int:
+    return -(-characters // CHARACTERS_PER_TOKEN)

@@ -1,0 +1,130 @@
+"""What a model on Bedrock takes, told from its name and its compat flags. Pure.
+
+Converse gives all models one form, but thinking, its replay and caching differ from maker to maker.
+The id of an inference profile may be an ARN that names no model; then the model's own name tells.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from pi.ai.messages import Json
+from pi.ai.models.model import ROOM_TO_ANSWER, Model, level_word, thinking_budget
+from pi.ai.request import Call
+from pi.ai.wire_support.compat_flags import read_flags
+from pi.base.records import Record
+
+_CLAUDE = r"claude(?:-[a-z]+)*?-(\d{1,2})(?:-(\d{1,2}))?(?!\d)"
+_NEWEST = (99, 0)
+
+
+class Compat(Record):
+    """The flags of this wire."""
+
+    supports_strict_mode: bool = False
+
+
+class Traits(Record):
+    """How requests to one model differ from those to another."""
+
+    strict_tools: bool = False
+    cache: Literal["none", "short", "long"] = "none"
+    """The longest time for which a cache point can keep the prompt."""
+    thinking: Literal["none", "effort", "budget", "nova", "openai", "gpt-oss"] = "none"
+    """In whose words thinking is asked for."""
+    interleaved: bool = False
+    """Thinking between tool calls must be asked for."""
+    thoughts: Literal["signed", "any", "never"] = "any"
+    """Which earlier thoughts may be sent back as such."""
+    temperature: bool = True
+
+
+def traits_of(model: Model) -> Traits:
+    """What ``model`` takes; ``BadRequest`` when its flags cannot be read."""
+    strict = read_flags(model, Compat).supports_strict_mode
+    name = "-".join(re.findall(r"[a-z0-9]+", f"{model.id} {model.name}".lower()))
+    if "claude" in name:
+        return _claude(name, strict=strict)
+    if "nova" in name:
+        thinking: Literal["nova", "none"] = "nova" if "nova-2" in name else "none"
+        return Traits(strict_tools=strict, cache="short", thinking=thinking)
+    if "gpt-oss" in name:
+        return Traits(strict_tools=strict, thinking="gpt-oss")
+    if "openai" in name:
+        return Traits(strict_tools=strict, thinking="openai")
+    return Traits(strict_tools=strict, thoughts="never" if "deepseek" in name else "any")
+
+
+def _claude(name: str, *, strict: bool) -> Traits:
+    found = re.search(_CLAUDE, name)
+    version = (int(found[1]), int(found[2] or 0)) if found else _NEWEST
+    return Traits(
+        strict_tools=strict,
+        cache="long" if version >= (4, 5) else "short" if version >= (3, 5) else "none",
+        thinking="effort" if version >= (4, 6) else "budget" if version >= (3, 7) else "none",
+        interleaved=(4, 0) <= version < (4, 6),
+        thoughts="signed",
+        temperature=version < (4, 7),
+    )
+
+
+# How much to think, in the words of each maker of models. Pure.
+
+
+SMALLEST_BUDGET = 1024
+"""Claude refuses to think within fewer tokens."""
+
+INTERLEAVED = "interleaved-thinking-2025-05-14"
+"""The beta that lets older Claudes think between tool calls."""
+
+
+def thinking_fields(call: Call, traits: Traits, *, cap: int, forced: bool) -> Json:
+    """What ``additionalModelRequestFields`` says; nothing when thinking is off.
+
+    ``cap`` is the largest answer, thoughts included. Claude does not think before a tool call that
+    is ``forced``.
+    """
+    model, level = call.model, call.options.reasoning
+    if not model.reasoning:
+        return {}
+    if level == "off":
+        word = (model.thinking_level_map or {}).get("off")
+        return {"reasoning": {"effort": word}} if word and traits.thinking == "openai" else {}
+    if traits.thinking == "budget":
+        return {} if forced else _budget(call, traits, cap)
+    effort = level_word(model, level)
+    return _effort(traits, "low" if effort == "minimal" else effort, forced=forced)
+
+
+def thinks_without_limits(fields: Json) -> bool:
+    """Whether the request may say neither an output cap nor a temperature: Nova at its hardest."""
+    return bool(fields.get("reasoningConfig", {}).get("maxReasoningEffort") == "high")
+
+
+def _effort(traits: Traits, effort: str, *, forced: bool) -> Json:
+    match traits.thinking:
+        case "effort" if not forced:
+            return {
+                "thinking": {"type": "adaptive", "display": "summarized"},
+                "output_config": {"effort": effort},
+            }
+        case "nova":
+            return {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": effort}}
+        case "openai":
+            return {"reasoning": {"effort": effort}}
+        case "gpt-oss":
+            return {"reasoning_effort": effort}
+        case _:
+            return {}
+
+
+def _budget(call: Call, traits: Traits, cap: int) -> Json:
+    if cap < SMALLEST_BUDGET + ROOM_TO_ANSWER:
+        return {}
+    wanted = thinking_budget(call.options.reasoning, cap, call.options.thinking_budgets)
+    budget = max(wanted, SMALLEST_BUDGET)
+    fields: Json = {"thinking": {"type": "enabled", "budget_tokens": budget}}
+    if traits.interleaved:
+        fields["anthropic_beta"] = [INTERLEAVED]
+    return fields

@@ -1,0 +1,3 @@
+"""pi.ai.wire_support"""
+
+from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Shared parts of the wires: exchange, server-sent events, history, repairs, tool schemas."""

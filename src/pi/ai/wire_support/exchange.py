@@ -1,0 +1,328 @@
+"""One request over HTTP and the events of its answer: the rim that all wires share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack
+from typing import Protocol, runtime_checkable
+
+from msgspec import field
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.errors import (
+    AnswerTooLarge,
+    BadAnswer,
+    ProviderError,
+    ProviderUnavailable,
+    RateLimited,
+)
+from pi.ai.http.client import HttpClient
+from pi.ai.http.errors import HttpError, Timeouts
+from pi.ai.http.request import HttpRequest
+from pi.ai.http.response import ResponseStream
+from pi.ai.json_text import json_bytes
+from pi.ai.messages import Json
+from pi.ai.request import Call, StreamOptions
+from pi.ai.stream import Flush
+from pi.ai.wire_support.sse import ServerEvent, SseReader
+from pi.base.clock import Clock
+from pi.base.records import Record
+
+LARGEST_ANSWER = 64 * 1024 * 1024
+"""Characters of text, thoughts and arguments in one answer."""
+LARGEST_BODY = 128 * 1024 * 1024
+"""Decoded bytes in which one answer may arrive; most of them are JSON around the content.
+
+Verbose gateways wrap every token in 400 to 500 bytes: the longest outputs there are (128,000
+tokens) take about 64 MB.
+"""
+MOST_OF_AN_ERROR = 64 * 1024
+"""Bytes of an error page that are read."""
+_COUNTED_EVERY = 1024 * 1024
+LONGEST_BACKOFF = 8.0
+"""Seconds between two attempts, where the server does not say."""
+LONGEST_SILENCE = 900.0
+"""Seconds for which keep-alives alone keep an answer going."""
+
+_OPENAI_PATIENCE = (
+    ("first_byte", "PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS"),
+    ("idle", "PI_OPENAI_STREAM_IDLE_TIMEOUT_MS"),
+)
+"""Timeouts that variables give, in milliseconds."""
+
+
+class Services(Record):
+    """The world, as far as wires touch it."""
+
+    http: HttpClient
+    clock: Clock
+    environ: Mapping[str, str]
+    closing: AsyncExitStack = field(default_factory=AsyncExitStack)
+    """What wires keep open between requests registers here how to close it."""
+
+    async def close(self) -> None:
+        """Close what requests have left open."""
+        await self.closing.aclose()
+        await self.http.close()
+
+
+class Decoder(Protocol):
+    """Understands the events of one wire and tells the builder. Pure."""
+
+    finished: bool
+    """Set by the wire's last event, or by its error: nothing after it is read."""
+
+    def feed(self, name: str, data: bytes) -> None:
+        """Take one event. Raises ``ProviderError`` for an error that came inside the stream."""
+        ...
+
+    def end(self) -> None:
+        """The stream ended although the wire's last event never came: finish or raise."""
+        ...
+
+
+@runtime_checkable
+class HesitantDecoder(Decoder, Protocol):
+    """A decoder of a wire whose last event does not say for sure that it is the last."""
+
+    over_after: float | None
+    """Seconds of silence that end the answer; ``None`` while more must come."""
+
+
+class Frames(Protocol):
+    """Cuts a body into events."""
+
+    first_bytes: bytes
+
+    def feed(self, chunk: bytes) -> Iterable[ServerEvent]:
+        """The events that ``chunk`` completes."""
+        ...
+
+    def finish(self) -> Iterable[ServerEvent]:
+        """The event that the body ended with."""
+        ...
+
+
+async def agreed_payload(call: Call, payload: Json) -> Json:
+    """``payload``, or what the caller's hook makes of it."""
+    if call.options.on_payload is None:
+        return payload
+    replacement = await call.options.on_payload(payload, call.model)
+    return payload if replacement is None else replacement
+
+
+async def send(
+    call: Call,
+    payload: Json | bytes,
+    *,
+    url: str,
+    headers: Mapping[str, str],
+    decoder: Callable[[], Decoder],
+    builder: MessageBuilder,
+    flush: Flush,
+    services: Services,
+    frames: Frames | None = None,
+) -> None:
+    """Post ``payload`` and feed the answer to a decoder until it has finished.
+
+    The decoder is made when the answer begins: the request does not wait for what that loads.
+    Bytes are posted as they are, e.g. because a signature covers them. What the server turns away
+    is sent again as often as the call allows; an answer that has begun is not.
+    Raises ``ProviderError`` for whatever goes wrong; what had arrived is in the builder.
+    """
+    request = HttpRequest(
+        method="POST",
+        url=url,
+        headers=final_headers(call, headers),
+        body=payload if isinstance(payload, bytes) else json_bytes(payload),
+        timeouts=timeouts(call, services.environ),
+    )
+    answering = False
+    for wait in (*_waits(call.options), None):
+        try:
+            async with services.http.stream(request) as response:
+                await _report(call, response)
+                if not 200 <= response.status < 300:
+                    body = await response.read_prefix(MOST_OF_AN_ERROR)
+                    raise _refused(response, body, services.clock)
+                answering = True
+                builder.start()
+                patience = Patience(call, services.clock)
+                await _read(response, frames or SseReader(), decoder(), builder, flush, patience)
+                return
+        except HttpError as problem:
+            failure = _lost(problem)
+            failure.__cause__ = problem
+        except RateLimited as turned_away:
+            failure = turned_away
+        delay = None if answering else _delay(failure, wait, call.options)
+        if delay is None:
+            raise failure
+        await services.clock.sleep(delay)
+
+
+def _waits(options: StreamOptions) -> Iterator[float]:
+    """Seconds before each further attempt, where the server does not say."""
+    return (min(0.5 * 2**attempt, LONGEST_BACKOFF) for attempt in range(options.max_retries))
+
+
+def _delay(failure: ProviderError, wait: float | None, options: StreamOptions) -> float | None:
+    """Seconds after which to send it again; ``None`` when that is not wanted, or vain."""
+    if wait is None or not isinstance(failure, RateLimited):
+        return None
+    delay = wait if failure.retry_after is None else failure.retry_after
+    longest = options.max_retry_delay_ms / 1000 or math.inf
+    return delay if delay <= longest else None
+
+
+# What understands failures is loaded with the first one; every first request would pay for it. ----
+
+
+def _refused(response: ResponseStream, body: bytes, clock: Clock) -> ProviderError:
+    from pi.ai.failures.classify import from_status
+
+    return from_status(response.status, response.headers, body, clock)
+
+
+def _lost(problem: HttpError) -> ProviderError:
+    from pi.ai.failures.classify import from_http
+
+    return from_http(problem)
+
+
+def _said_instead(body: bytes) -> ProviderError | None:
+    from pi.ai.failures.classify import from_body
+
+    return from_body(body)
+
+
+class Patience:
+    """Bears with a server that only says that it is still there, but not for ever."""
+
+    def __init__(self, call: Call, clock: Clock) -> None:
+        self._clock = clock
+        self._endless = call.options.timeout_ms == 0
+        self._last = clock.monotonic()
+
+    def heard(self, *, news: bool) -> None:
+        """Something came; ``ProviderUnavailable`` when it has been keep-alives for too long."""
+        now = self._clock.monotonic()
+        if news:
+            self._last = now
+        elif now - self._last > LONGEST_SILENCE and not self._endless:
+            raise ProviderUnavailable(
+                "The server has sent nothing but keep-alives for "
+                f"{LONGEST_SILENCE / 60:.0f} minutes."
+            )
+
+
+class Allowance:
+    """Ends an answer that exceeds ``LARGEST_BODY`` or ``LARGEST_ANSWER``."""
+
+    def __init__(self, builder: MessageBuilder) -> None:
+        self._builder = builder
+        self._received = 0
+        # Content cannot be larger than the body, so that nothing is counted before that.
+        self._next_count = LARGEST_ANSWER
+
+    def spend(self, size: int) -> None:
+        """``size`` more bytes have arrived and were decoded; raises ``AnswerTooLarge``."""
+        self._received += size
+        if self._received < self._next_count:
+            return
+        self._next_count = self._received + _COUNTED_EVERY
+        if self._received > LARGEST_BODY:
+            raise _too_large(f"{LARGEST_BODY >> 20} MiB transferred")
+        if self._builder.size > LARGEST_ANSWER:
+            raise _too_large(f"{LARGEST_ANSWER >> 20} MiB of content")
+
+
+def _too_large(limit: str) -> AnswerTooLarge:
+    return AnswerTooLarge(
+        f"The answer exceeds the limit of {limit} and was stopped.",
+        hint="Ask for less at once, or choose another model.",
+    )
+
+
+async def _read(
+    response: ResponseStream,
+    frames: Frames,
+    decoder: Decoder,
+    builder: MessageBuilder,
+    flush: Flush,
+    patience: Patience,
+) -> None:
+    feed = decoder.feed
+    hesitant = decoder if isinstance(decoder, HesitantDecoder) else None
+    allowance = Allowance(builder)
+    some = False
+    try:
+        async for chunk in response.chunks():
+            allowance.spend(len(chunk))
+            for name, data in frames.feed(chunk):
+                feed(name, data)
+                some = True
+                if decoder.finished:
+                    return
+            patience.heard(news=builder.has_news)
+            flush()
+            if hesitant is not None:
+                response.allow_silence(hesitant.over_after)
+    except HttpError:
+        if hesitant is None or hesitant.over_after is None:
+            raise
+    for name, data in frames.finish():
+        feed(name, data)
+        some = True
+        if decoder.finished:
+            return
+    if not some:
+        raise _said_instead(frames.first_bytes) or BadAnswer(
+            "The server closed the connection without an answer."
+        )
+    decoder.end()
+
+
+async def _report(call: Call, response: ResponseStream) -> None:
+    if call.options.on_response is not None:
+        await call.options.on_response(response.status, dict(response.headers), call.model)
+
+
+def final_headers(call: Call, headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The wire's headers, overlaid by the model's, the credential's and the caller's.
+
+    The caller takes a header away by giving it as ``None``.
+    """
+    merged: dict[str, tuple[str, str]] = {}
+    layers: tuple[Mapping[str, str | None], ...] = (
+        headers,
+        call.model.headers or {},
+        call.access.headers,
+        call.options.headers or {},
+    )
+    for layer in layers:
+        for name, value in layer.items():
+            if value is None:
+                merged.pop(name.lower(), None)
+            else:
+                merged[name.lower()] = (name, value)
+    return tuple(merged.values())
+
+
+def timeouts(call: Call, environ: Mapping[str, str]) -> Timeouts | None:
+    """The caller's patience, where it has said so; ``0`` means for ever.
+
+    With the wires of OpenAI, ``environ`` may say more.
+    """
+    said: dict[str, float] = {}
+    if call.options.timeout_ms is not None:
+        said = dict.fromkeys(("first_byte", "idle"), call.options.timeout_ms / 1000)
+    if call.model.api.startswith("openai-"):
+        named = {name: _seconds(environ.get(variable)) for name, variable in _OPENAI_PATIENCE}
+        said |= {name: seconds for name, seconds in named.items() if seconds}
+    return Timeouts(**said) if said else None
+
+
+def _seconds(milliseconds: str | None) -> float:
+    return int(milliseconds) / 1000 if milliseconds and milliseconds.isdecimal() else 0

@@ -1,0 +1,189 @@
+"""History for the model that is asked now, whoever wrote it. Pure.
+
+A conversation may have been led with other models, cut off, or edited. Every provider refuses
+some of that: a foreign signature, a call without a result, an id in the wrong alphabet. What comes
+out of here is valid for the target, and equal input gives equal output, so prompt caches hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from msgspec import UNSET
+
+from pi.ai.messages import (
+    AssistantMessage,
+    Image,
+    Message,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+)
+from pi.ai.models.model import Model
+from pi.base.records import replace
+
+NO_RESULT = "No result provided"
+NO_OUTPUT = "(no tool output)"
+"""For wires that refuse a result without a word."""
+NO_IMAGES = "(image omitted: model does not support images)"
+IMAGES_FOLLOW = "Attached image(s) from tool result:"
+"""For wires on which pictures follow the results, which cannot hold them."""
+
+LONGEST_ID = 64
+"""Characters of a tool-call id that every wire takes."""
+
+MakeId: TypeAlias = Callable[[str, AssistantMessage], str]
+"""The target's form of a tool-call id, given the message that holds the call."""
+
+_ODD_IN_ID = r"[^A-Za-z0-9_-]"
+
+
+def prepare(messages: Sequence[Message], model: Model, make_id: MakeId) -> tuple[Message, ...]:
+    """``messages`` as ``model`` can take them: see the module's description."""
+    adapted = (_adapt(message, model) for message in messages if not _ended_early(message))
+    return tuple(pair_results(_rename_calls(adapted, make_id)))
+
+
+def is_own(message: AssistantMessage, model: Model) -> bool:
+    """Whether ``model`` itself wrote ``message``, so that its signatures are valid."""
+    return (message.provider, message.api, message.model) == (model.provider, model.api, model.id)
+
+
+def same_id(identifier: str, _: AssistantMessage) -> str:
+    """For wires that take any tool-call id."""
+    return identifier
+
+
+def plain_id(identifier: str, _: AssistantMessage) -> str:
+    """For wires that take letters, digits, ``_`` and ``-``, as many as ``LONGEST_ID``."""
+    return re.sub(_ODD_IN_ID, "_", identifier)[:LONGEST_ID]
+
+
+def unique_id(identifier: str, taken: set[str]) -> str:
+    """``identifier``, or one like it that is not ``taken``; from now on it is."""
+    wanted = identifier or "call"
+    candidate, count = wanted, 1
+    while candidate in taken:
+        count += 1
+        suffix = f"_{count}"
+        candidate = wanted[: LONGEST_ID - len(suffix)] + suffix
+    taken.add(candidate)
+    return candidate
+
+
+def _ended_early(message: Message) -> bool:
+    return isinstance(message, AssistantMessage) and message.stop_reason in ("error", "aborted")
+
+
+def _adapt(message: Message, model: Model) -> Message:
+    match message:
+        case AssistantMessage():
+            blocks = [block for block in message.content if _has_name(block)]
+            if not is_own(message, model):
+                blocks = [plain for block in blocks if (plain := _without_secrets(block))]
+            return replace(message, content=tuple(blocks))
+        case _:
+            return message if model.sees_images else without_images(message)
+
+
+def _has_name(block: Text | Thinking | ToolCall) -> bool:
+    """Drop calls without a name: they would be refused on every later turn."""
+    return not isinstance(block, ToolCall) or bool(block.name)
+
+
+def _without_secrets(block: Text | Thinking | ToolCall) -> Text | ToolCall | None:
+    """A foreign block without what only its author's provider understands."""
+    match block:
+        case Thinking():
+            if block.redacted is True or not block.thinking.strip():
+                return None
+            return Text(text=block.thinking)
+        case Text():
+            return replace(block, text_signature=UNSET)
+        case ToolCall():
+            return replace(block, thought_signature=UNSET)
+
+
+def without_images(message: Message, words: str = NO_IMAGES) -> Message:
+    """``message`` with ``words`` in place of every picture."""
+    match message:
+        case UserMessage(content=tuple(blocks)) | ToolResultMessage(content=blocks):
+            shown = (Text(text=words) if isinstance(block, Image) else block for block in blocks)
+            return replace(message, content=tuple(shown))
+        case _:
+            return message
+
+
+def _rename_calls(messages: Iterable[Message], make_id: MakeId) -> Iterator[Message]:
+    """Give every call an id that the target accepts and no other call has; results follow.
+
+    A result belongs to the latest earlier call with its id, which matters where a server used the
+    same id twice.
+    """
+    current: dict[str, str] = {}
+    taken: set[str] = set()
+    for message in messages:
+        match message:
+            case AssistantMessage():
+                blocks = []
+                for block in message.content:
+                    if isinstance(block, ToolCall):
+                        renamed = unique_id(make_id(block.id, message), taken)
+                        current[block.id] = renamed
+                        block = replace(block, id=renamed)
+                    blocks.append(block)
+                yield replace(message, content=tuple(blocks))
+            case ToolResultMessage() if message.tool_call_id in current:
+                yield replace(message, tool_call_id=current[message.tool_call_id])
+            case ToolResultMessage():
+                continue  # its call is gone, and no provider takes a result alone
+            case _:
+                yield message
+
+
+def pair_results(messages: Iterable[Message]) -> Iterator[Message]:
+    """Put exactly one result behind every call, in the order of the calls' batch.
+
+    Whatever stood between a call and its result comes after the results; a second result for the
+    same call is dropped.
+    """
+    waiting: dict[str, ToolCall] = {}
+    results: list[ToolResultMessage] = []
+    delayed: list[Message] = []
+
+    def settle() -> Iterator[Message]:
+        yield from results
+        yield from (_missing_result(call) for call in waiting.values())
+        yield from delayed
+        waiting.clear()
+        results.clear()
+        delayed.clear()
+
+    for message in messages:
+        match message:
+            case AssistantMessage():
+                yield from settle()
+                yield message
+                waiting = {call.id: call for call in message.tool_calls}
+            case ToolResultMessage():
+                if waiting.pop(message.tool_call_id, None) is not None:
+                    results.append(message)
+            case _ if waiting:
+                delayed.append(message)
+            case _:
+                yield from settle()
+                yield message
+    yield from settle()
+
+
+def _missing_result(call: ToolCall) -> ToolResultMessage:
+    return ToolResultMessage(
+        tool_call_id=call.id,
+        tool_name=call.name,
+        content=(Text(text=NO_RESULT),),
+        is_error=True,
+    )

@@ -1,0 +1,164 @@
+"""Notes about how an answer came about, which its message keeps. Pure.
+
+A session that finds one does better from the start on its next turn, also after it was resumed:
+what a server has refused is not sent to it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+from msgspec import UNSET
+
+from pi.ai.builder import MessageBuilder
+from pi.ai.errors import BadRequest, ProviderError
+from pi.ai.messages import AssistantMessage, Json, Message, Text, Thinking, ToolCall
+from pi.ai.models.model import Model
+from pi.ai.request import Call
+from pi.ai.wire_support.exchange import agreed_payload
+from pi.ai.wire_support.handoff import is_own
+from pi.base.clock import Clock
+from pi.base.records import Record, replace
+
+THINKING_REJECTED = "thinking_signature_rejected"
+"""The answer came only after the earlier thoughts were left out."""
+STRICT_REJECTED = "strict_schema_rejected"
+"""The answer came only after tools lost their strictness."""
+TOOL_REJECTED = "tool_schema_rejected"
+"""The answer came only after a tool was left out."""
+
+
+class Repairs(Record):
+    """What a request goes without because the server refused it."""
+
+    thinking: bool = False
+    """The earlier thoughts."""
+    strict: bool = False
+    """Strictness of tools."""
+    tools: frozenset[str] = frozenset()
+    """Tools with schemas that the server cannot take."""
+
+    def __or__(self, more: Repairs) -> Repairs:
+        return Repairs(
+            thinking=self.thinking or more.thinking,
+            strict=self.strict or more.strict,
+            tools=self.tools | more.tools,
+        )
+
+
+NO_REPAIRS = Repairs()
+
+
+def repair_note(repair: Repairs, refusal: ProviderError, now_ms: int) -> Json:
+    """The note that one ``repair`` was made after ``refusal``."""
+    if repair.thinking:
+        kind = THINKING_REJECTED
+    else:
+        kind = STRICT_REJECTED if repair.strict else TOOL_REJECTED
+    return {"type": kind, "timestamp": now_ms, "error": {"message": refusal.message}}
+
+
+def refuses_strict(messages: Iterable[Message], model: Model, repairs: Repairs) -> bool:
+    """Whether the server has refused strict tools now or on an earlier turn."""
+    return repairs.strict or any(_has_note(message, model, STRICT_REJECTED) for message in messages)
+
+
+def without_thoughts(answer: AssistantMessage) -> AssistantMessage:
+    """``answer`` without what led to it, and without the proofs of that in what is left."""
+    kept = (_unsigned(block) for block in answer.content if not isinstance(block, Thinking))
+    return replace(answer, content=tuple(kept))
+
+
+def without_refused_thoughts(
+    messages: Sequence[Message],
+    model: Model,
+    repairs: Repairs,
+    forget: Callable[[AssistantMessage], AssistantMessage] = without_thoughts,
+) -> tuple[Message, ...]:
+    """``messages`` without the thoughts that the server has refused now or on an earlier turn.
+
+    Those that it has sent since are good. Other models' thoughts stay, as they go as plain text.
+    """
+    end = _refused(messages, model, repairs)
+    trusted = (
+        forget(message)
+        if isinstance(message, AssistantMessage) and is_own(message, model)
+        else message
+        for message in messages[:end]
+    )
+    return (*trusted, *messages[end:])
+
+
+def lacks_thought(messages: Sequence[Message], model: Model, repairs: Repairs) -> bool:
+    """Whether the latest answer made calls after a thought that is left out.
+
+    Some models can then not go on thinking: they want to see what came before the calls.
+    """
+    answers = (
+        (at, message)
+        for at, message in reversed(tuple(enumerate(messages)))
+        if isinstance(message, AssistantMessage)
+        and message.stop_reason not in ("error", "aborted")  # such answers are not sent
+    )
+    at, latest = next(answers, (0, None))
+    if latest is None or not latest.tool_calls:
+        return False
+    return at < _refused(messages, model, repairs)
+
+
+def _unsigned(block: Text | ToolCall) -> Text | ToolCall:
+    if isinstance(block, Text):
+        return replace(block, text_signature=UNSET)
+    return replace(block, thought_signature=UNSET)
+
+
+def _refused(messages: Sequence[Message], model: Model, repairs: Repairs) -> int:
+    """How many of ``messages`` must go without their thoughts."""
+    if repairs.thinking:
+        return len(messages)
+    notes = (
+        at for at, message in enumerate(messages) if _has_note(message, model, THINKING_REJECTED)
+    )
+    return max(notes, default=0)
+
+
+def _has_note(message: Message, model: Model, kind: str) -> bool:
+    if not isinstance(message, AssistantMessage) or not is_own(message, model):
+        return False
+    return any(note.get("type") == kind for note in message.diagnostics or ())
+
+
+# Asking again at once without what a server refused, where it would refuse it on every turn.
+
+
+MOST_TOOLS = 3
+"""Tools that are given up, one after the other, before the refusal counts."""
+
+
+async def ask_with_repairs(
+    call: Call,
+    builder: MessageBuilder,
+    clock: Clock,
+    *,
+    encode: Callable[[Repairs], Json],
+    deliver: Callable[[Json], Awaitable[None]],
+    next_repair: Callable[[BadRequest, Json], Repairs | None],
+) -> None:
+    """Encode and deliver until an answer comes; every repair is noted in the answer's message.
+
+    ``next_repair`` says what a refused payload must go without. The refusal is raised where that is
+    nothing, where it was tried already, and where a part of an answer has come.
+    """
+    repairs = NO_REPAIRS
+    while True:
+        payload = await agreed_payload(call, encode(repairs))
+        try:
+            await deliver(payload)
+            return
+        except BadRequest as refusal:
+            repair = next_repair(refusal, payload) or NO_REPAIRS
+            repaired = repairs | repair
+            if repaired == repairs or len(repaired.tools) > MOST_TOOLS or not builder.empty:
+                raise
+            repairs = repaired
+            builder.diagnostics.append(repair_note(repair, refusal, clock.now_ms()))

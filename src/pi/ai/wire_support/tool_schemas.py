@@ -1,0 +1,208 @@
+"""Schemas of tools for strict sampling: the model can only write arguments that fit them. Pure.
+
+Servers take such schemas in a small dialect of JSON Schema, in which every object is closed, and
+never beside tools that are not strict. A schema that the dialect cannot express has no strict form:
+a model that may not say what the tool allows is worse than one that may say too much, as whoever
+runs the tool checks its arguments anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from pi.ai.errors import BadRequest
+from pi.ai.messages import Json, Tool
+from pi.base.records import Record
+
+T = TypeVar("T")
+
+NO_STRICT_TOOLS = "this model takes no strict tools"
+STRICT_REFUSED = "the server has refused strict tools"
+
+_UNSAYABLE = frozenset({"allOf", "oneOf", "not", "if", "dependentSchemas", "patternProperties"})
+_DESCRIBING = frozenset({"type", "enum", "const", "description", "title", "default", "format"})
+_PARTS = frozenset({"properties", "anyOf", "items"})
+_NAMED_PARTS = frozenset({"properties", "$defs", "definitions"})
+"""Keywords whose value holds schemas by name."""
+
+
+class Dialect(Record):
+    """What a server's strict schemas may say."""
+
+    unsayable: frozenset[str] = _UNSAYABLE
+    """Keywords that are refused and cannot be left out without changing the meaning."""
+    kept: frozenset[str] | None = None
+    """The only keywords that are taken, so that others are left out; ``None`` takes all."""
+    optional_properties: bool = False
+
+
+CLAUDE = Dialect(
+    unsayable=_UNSAYABLE | {"$ref"}, kept=_DESCRIBING | _PARTS, optional_properties=True
+)
+"""As Anthropic and Bedrock take it: limits on lengths and ranges are left out."""
+OPENAI = Dialect()
+"""As both of OpenAI's wires take it."""
+
+
+def strict_schemas(
+    tools: Sequence[Tool], dialect: Dialect, *, supported: bool = True, refused: bool = False
+) -> dict[str, Json]:
+    """The strict schemas of ``tools`` by name: of all of them, or else none.
+
+    None are for a server that is not known to take them, and none for one that ``refused`` them.
+    Raises ``BadRequest`` where a tool that requires to be strict cannot be.
+    """
+    schemas: dict[str, Json] = {}
+    if not supported or refused:
+        refuse_loosening(tools, STRICT_REFUSED if refused else NO_STRICT_TOOLS)
+        return {}
+    for tool in tools:
+        schema = strict_schema(tool.parameters, dialect) if _wish(tool) else None
+        if schema is None:
+            refuse_loosening(tools, _why_loose(tool))
+            return {}
+        schemas[tool.name] = schema
+    return schemas
+
+
+def refuse_loosening(tools: Iterable[Tool], obstacle: str) -> None:
+    """Raise ``BadRequest``, with the ``obstacle``, if one of ``tools`` requires to be strict."""
+    for tool in tools:
+        if _wish(tool) == "require":
+            raise BadRequest(
+                f"The tool {tool.name} requires strict arguments, but {obstacle}.",
+                hint="Choose a model with strict tools, and only tools that allow them.",
+            )
+
+
+def strict_schema(parameters: Json, dialect: Dialect) -> Json | None:
+    """``parameters`` with every object closed; ``None`` where that cannot say the same."""
+    if parameters.get("type") != "object" or "anyOf" in parameters:
+        return None
+    try:
+        return _strict(parameters, dialect)
+    except (_NotStrict, RecursionError):
+        return None
+
+
+class _NotStrict(Exception):
+    """A part of a schema has no strict form."""
+
+
+def _wish(tool: Tool) -> str:
+    match tool.constrained_sampling:
+        case {"type": "json_schema", "strict": "prefer" | "require" as wish}:
+            return str(wish)
+        case _:
+            return ""
+
+
+def _why_loose(tool: Tool) -> str:
+    if _wish(tool):
+        return f"the parameters of the tool {tool.name} have no strict form"
+    return f"the tool {tool.name} beside it is not strict"
+
+
+def _strict(schema: Any, dialect: Dialect) -> Json:
+    if not isinstance(schema, dict) or schema.keys() & dialect.unsayable:
+        raise _NotStrict
+    strict = {
+        keyword: _strict_part(keyword, value, dialect)
+        for keyword, value in schema.items()
+        if dialect.kept is None or keyword in dialect.kept
+    }
+    if schema.get("type") == "object" or "properties" in schema:
+        strict |= _closing(schema, dialect)
+    return strict
+
+
+def _strict_part(keyword: str, value: Any, dialect: Dialect) -> Any:
+    if keyword in _NAMED_PARTS:
+        return {name: _strict(part, dialect) for name, part in _checked(value, dict).items()}
+    if keyword == "anyOf":
+        return [_strict(part, dialect) for part in _checked(value, list)]
+    return _strict(value, dialect) if keyword == "items" else value
+
+
+def _closing(schema: Json, dialect: Dialect) -> Json:
+    """The keywords that close an object."""
+    properties = _checked(schema.get("properties"), dict)
+    required = _checked(schema.get("required", []), list)
+    if schema.get("type") != "object" or schema.get("additionalProperties", False) is not False:
+        raise _NotStrict
+    if dialect.optional_properties:
+        return {"required": required, "additionalProperties": False}
+    if len(required) != len(properties) or not all(name in required for name in properties):
+        raise _NotStrict  # the model would have to send something for an optional property
+    return {"additionalProperties": False}
+
+
+def _checked(value: Any, kind: type[T]) -> T:
+    if not isinstance(value, kind):
+        raise _NotStrict
+    return value
+
+
+# Schemas of tools for servers that take only an object at the top. Pure.
+
+
+_COMBINATORS = ("anyOf", "oneOf", "allOf")
+
+
+def object_schema(parameters: Json) -> Json:
+    """``parameters`` as an object.
+
+    One tool whose schema is something else must not make every request fail: alternatives become
+    one object with the properties of all.
+    """
+    if parameters.get("type") == "object" and not any(key in parameters for key in _COMBINATORS):
+        return parameters
+    properties: Json = {}
+    for branch in _branches(parameters):
+        if isinstance(own := branch.get("properties"), dict):
+            properties = {**own, **properties}
+    kept = {key: value for key, value in parameters.items() if key not in _COMBINATORS}
+    return {**kept, "type": "object", "properties": properties}
+
+
+def _branches(schema: Json) -> Iterator[Json]:
+    yield schema
+    for key in _COMBINATORS:
+        branches = schema.get(key)
+        if isinstance(branches, list):
+            for branch in branches:
+                if isinstance(branch, dict):
+                    yield from _branches(branch)
+
+
+# Tools that a model calls with one text, held to a grammar, in place of arguments. Pure.
+
+
+_SYNTAXES = (("openai_lark", "lark"), ("openai_regex", "regex"))
+"""Our names for grammars, and the servers' names for their syntax; the first one there is taken."""
+
+
+def grammar_of(tool: Tool) -> Json | None:
+    """The ``syntax`` and the ``definition`` of a tool's grammar."""
+    match tool.constrained_sampling:
+        case {"type": "grammar", "variants": dict(variants)}:
+            for ours, syntax in _SYNTAXES:
+                if isinstance(definition := variants.get(ours), str) and definition:
+                    return {"syntax": syntax, "definition": definition}
+    return None
+
+
+def text_arguments(tools: Iterable[Tool]) -> dict[str, str]:
+    """By name, the tools that a text can call, and the argument that it becomes."""
+    found = ((tool.name, _only_string(tool)) for tool in tools if grammar_of(tool))
+    return {name: argument for name, argument in found if argument}
+
+
+def _only_string(tool: Tool) -> str | None:
+    """The argument of a tool that has just one, which is a string."""
+    match tool.parameters.get("properties"):
+        case dict(properties) if len(properties) == 1:
+            name, schema = next(iter(properties.items()))
+            return name if isinstance(schema, dict) and schema.get("type") == "string" else None
+    return None

@@ -1,0 +1,213 @@
+"""What only ``git`` itself can tell, and when it may be asked.
+
+A repository's configuration can name programs that git starts by itself: file system monitors,
+filters, pagers, external diffs, transports. Options switch off all of them but filters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from pi.batteries.status_engine.items import GitState
+from pi.batteries.status_engine.sources import Files, Start, read_small
+from pi.extension import ExecResult, PiError, Record, replace
+
+SECONDS = 1.0
+"""How long git may take. In a huge repository it is given up."""
+
+_GIT = (
+    "git",
+    "--no-pager",
+    "--no-optional-locks",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.hooksPath=/dev/null"),
+    # A folder that looks like a repository inside of the real one is not taken for one.
+    *("-c", "safe.bareRepository=explicit"),
+)
+_BRINGING = ("filter", "include", "worktreeconfig")
+"""Sections that name filters, and what reads further files in which they could be."""
+_DIFF = ("diff", "--shortstat", "--no-ext-diff", "--no-textconv", "--ignore-submodules", "HEAD")
+_BRANCH = ("symbolic-ref", "--short", "--quiet", "HEAD")
+_ENVIRONMENT = {
+    "LC_ALL": "C",
+    "GIT_TERMINAL_PROMPT": "0",
+    # Nothing is fetched for a partial clone: that could start programs, and takes long.
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+}
+
+
+class TookTooLong(Exception):
+    """Git was given up."""
+
+
+class RunGit(Protocol):
+    """Runs a program to its end, as ``pi.exec`` does."""
+
+    def __call__(
+        self, argv: Sequence[str], *, env: Mapping[str, str], timeout: float
+    ) -> Awaitable[ExecResult]:
+        """What it came to; killed after ``timeout`` seconds."""
+        ...
+
+
+async def is_harmless(files: Files, git_dir: Path) -> bool:
+    """Whether the repository's own configuration can be read and brings no filters."""
+    common = await read_small(files, str(git_dir / "commondir"))
+    shared = git_dir if common is None else git_dir / common.strip()
+    config = await read_small(files, str(shared / "config"))
+    return config is not None and not any(word in config.lower() for word in _BRINGING)
+
+
+async def ask_branch(run: RunGit) -> str:
+    """The branch; empty if there is none, or no git."""
+    ended = await _ask(run, _BRANCH)
+    return "" if ended is None else ended.stdout.strip()
+
+
+async def ask_counts(run: RunGit) -> tuple[int, int] | None:
+    """Lines added and removed since the last commit; ``None`` before the first one."""
+    ended = await _ask(run, _DIFF)
+    return None if ended is None else (_number(ended, "insertion"), _number(ended, "deletion"))
+
+
+async def _ask(run: RunGit, arguments: Sequence[str]) -> ExecResult | None:
+    try:
+        ended = await run((*_GIT, *arguments), env=_ENVIRONMENT, timeout=SECONDS)
+    except PiError:  # git is not installed
+        return None
+    if ended.killed:
+        raise TookTooLong
+    return ended if ended.code == 0 else None
+
+
+def _number(ended: ExecResult, what: str) -> int:
+    found = re.search(rf"(\d+) {what}", ended.stdout)
+    return int(found[1]) if found else 0
+
+
+# Where HEAD is, read from git's own files.
+
+
+DETACHED = "detached"
+_BRANCHES = "ref: refs/heads/"
+_REFTABLE = ".invalid"
+"""What HEAD names where references are kept in a table that only git reads."""
+
+
+class Head(Record):
+    """A repository, and what is checked out."""
+
+    git_dir: Path
+    """Where HEAD lies: of a worktree its own folder, not the repository's."""
+    branch: str
+    """Empty if only git can tell."""
+
+
+async def find_head(files: Files, cwd: Path) -> Head | None:
+    """The HEAD that counts in ``cwd``; ``None`` outside of a repository."""
+    for folder in (cwd, *cwd.parents):
+        git_dir = folder / ".git"
+        head = await read_small(files, str(git_dir / "HEAD"))
+        if head is None and (pointer := await read_small(files, str(git_dir))) is not None:
+            # A worktree or a submodule: a file that names the real folder.
+            git_dir = folder / pointer.removeprefix("gitdir:").strip()
+            head = await read_small(files, str(git_dir / "HEAD"))
+        if head is not None:
+            return Head(git_dir=git_dir, branch=_branch(head))
+    return None
+
+
+def _branch(head: str) -> str:
+    if not head.startswith(_BRANCHES):
+        return DETACHED
+    name = head.removeprefix(_BRANCHES).strip()
+    return "" if name == _REFTABLE else name
+
+
+# The state of the repository, looked at seldom, one look at a time.
+
+
+BUSY = 2.0
+"""Seconds between two looks while something happens."""
+IDLE = 15.0
+"""Seconds between two looks while nothing does."""
+GIVEN_UP = 300.0
+"""Seconds for which the lines of a repository that is too large are not counted again."""
+
+
+class GitWatch:
+    """Knows the branch and the counts. ``poll`` never waits; ``on_change`` is called after it.
+
+    A look that hangs, on a network drive say, keeps what was known, and no other one is begun.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        run: RunGit,
+        *,
+        cwd: Callable[[], Path],
+        may_run: Callable[[], bool],
+        start: Start,
+        on_change: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.state = GitState()
+        self._files = files
+        self._run = run
+        self._cwd = cwd
+        self._may_run = may_run
+        self._start = start
+        self._on_change = on_change
+        self._is_stirred = False
+        self._is_looking = False
+        self._looked: float | None = None
+        self._given_up: float | None = None
+
+    def stir(self) -> None:
+        """Look again soon: something has happened."""
+        self._is_stirred = True
+
+    def poll(self, now: float) -> None:
+        """Look, if it is time; ``now`` is in seconds of a monotonic clock."""
+        if self._is_looking or not self._is_due(now):
+            return
+        self._is_looking, self._is_stirred, self._looked = True, False, now
+        self._start(self._look(now))
+
+    def _is_due(self, now: float) -> bool:
+        if self._looked is None:
+            return True
+        return now - self._looked >= (BUSY if self._is_stirred else IDLE)
+
+    async def _look(self, now: float) -> None:
+        try:
+            head = await find_head(self._files, self._cwd())
+            if head is None:
+                self._know(GitState())
+                return
+            self._know(replace(self.state, branch=head.branch or self.state.branch))
+            if self._may_run() and await is_harmless(self._files, head.git_dir):
+                await self._ask_git(head, now)
+        finally:
+            self._is_looking = False
+
+    async def _ask_git(self, head: Head, now: float) -> None:
+        if self._given_up is not None and now - self._given_up < GIVEN_UP:
+            return
+        try:
+            branch = head.branch or await ask_branch(self._run) or DETACHED
+            counts = await ask_counts(self._run)
+        except TookTooLong:
+            self._given_up = now
+            counts, branch = None, head.branch
+        added, removed = counts or (None, None)
+        self._know(GitState(branch=branch, added=added, removed=removed))
+
+    def _know(self, state: GitState) -> None:
+        if state != self.state:
+            self.state = state
+            self._on_change()

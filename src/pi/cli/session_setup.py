@@ -1,0 +1,291 @@
+"""What the command line wants of a session. Pure."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from pi import __version__
+from pi.ai.models.model import ThinkingLevel
+from pi.base.clock import Clock
+from pi.base.errors import PiError
+from pi.cli.arguments import Arguments, ExtensionOption
+from pi.cli.options import LEVELS
+from pi.coding.extension_host.discovery.finding import Wanted as WantedExtensions
+from pi.coding.extension_host.discovery.manifest import Following
+from pi.coding.port.extensions import ExtensionInfo
+from pi.coding.resources.discovery import Wanted
+from pi.coding.runtime.assemble import Assembled
+from pi.coding.runtime.options import SessionOptions, ToolWishes
+from pi.coding.session.errors import NoMatchingSession
+from pi.coding.session.log import SessionLog
+from pi.coding.session.opening import (
+    Breadcrumb,
+    Shelf,
+    find_breadcrumb,
+    leave_breadcrumb,
+    new_session,
+    terminal_key,
+)
+from pi.coding.tools.images import ImageLimits, image_type, prepare_image
+from pi.modes.headless import Prompt
+
+if TYPE_CHECKING:
+    from pi.cli.saved_sessions import KeptSessions
+
+
+def session_options(arguments: Arguments) -> SessionOptions:
+    """The options of a session; what cannot be used is left out, see ``warnings``."""
+    level = arguments.text("thinking")
+    return SessionOptions(
+        model=arguments.text("model"),
+        provider=arguments.text("provider"),
+        api_key=arguments.text("api_key"),
+        thinking=cast("ThinkingLevel | None", level if level in LEVELS else None),
+        models=arguments.texts("models"),
+        tools=ToolWishes(
+            only=arguments.texts("tools"),
+            without=arguments.texts("exclude_tools") or (),
+            built_in=not arguments.switch("no_builtin_tools"),
+            any=not arguments.switch("no_tools"),
+        ),
+        resources=Wanted(
+            context_files=not arguments.switch("no_context_files"),
+            skills=not arguments.switch("no_skills"),
+            skill_paths=arguments.texts("skill") or (),
+            prompts=not arguments.switch("no_prompt_templates"),
+            prompt_paths=arguments.texts("prompt_template") or (),
+            system_prompt=arguments.text("system_prompt"),
+            append_system_prompt=arguments.texts("append_system_prompt") or (),
+        ),
+        extensions=WantedExtensions(
+            discover=not arguments.switch("no_extensions"),
+            paths=arguments.texts("extension") or (),
+            flags={option.name: _given(option) for option in arguments.extension_options},
+        ),
+        approve=approval(arguments),
+        name=arguments.text("name"),
+        offline=arguments.switch("offline"),
+    )
+
+
+def warnings(arguments: Arguments) -> Iterator[str]:
+    """What was said and is not used."""
+    level = arguments.text("thinking")
+    if level is not None and level not in LEVELS:
+        yield f'Warning: Invalid thinking level "{level}". Valid values: {", ".join(LEVELS)}'
+
+
+def approval(arguments: Arguments) -> bool | None:
+    """Trust for this run; ``None`` if nothing was said. Who says both wants to be careful."""
+    if arguments.switch("no_approve"):
+        return False
+    return True if arguments.switch("approve") else None
+
+
+def _given(option: ExtensionOption) -> bool | str:
+    if option.value is None:
+        return True
+    return option.value if option.is_sure else Following(option.value)
+
+
+# The first thing that is said: piped input, files and words together.
+
+
+LARGEST = 64 * 1024 * 1024
+"""Bytes of a file that is attached."""
+
+
+class FileMissing(PiError):
+    """A file that the command line names is not there."""
+
+
+def assembled_prompts(
+    messages: Sequence[str], files: Sequence[str], piped: str, *, cwd: Path, home: Path
+) -> list[Prompt]:
+    """Everything that is to be said, in order; the first one brings what was piped and attached."""
+    attached = [_attached(name, cwd, home) for name in files]
+    first, *later = messages or ("",)
+    parts = (piped.strip(), "".join(prompt.text for prompt in attached) + first)
+    notes = "".join(note for prompt in attached for note in prompt.notes)
+    text = "\n\n".join(part for part in parts if part) + notes
+    images = tuple(image for prompt in attached for image in prompt.images)
+    if not text and not images:
+        return [Prompt(text=message) for message in later]
+    return [Prompt(text=text, images=images), *(Prompt(text=message) for message in later)]
+
+
+class _Attached(Prompt):
+    """What one file adds, and what is said of it at the end."""
+
+    notes: tuple[str, ...] = ()
+
+
+def _attached(name: str, cwd: Path, home: Path) -> _Attached:
+    path = cwd / _expanded(name, home)
+    try:
+        with path.open("rb") as file:  # which may be a pipe: @<(command)
+            data = file.read(LARGEST + 1)
+    except FileNotFoundError:
+        raise FileMissing(f"File not found: {path}") from None
+    except OSError as problem:
+        raise FileMissing(f"Cannot read {path}: {problem.strerror}") from problem
+    if len(data) > LARGEST:
+        raise FileMissing(f"Cannot read {path}: it is larger than {LARGEST >> 20} MiB.")
+    kind = image_type(data)
+    if kind is None:
+        text = data.decode("utf-8", "replace")
+        return _Attached(text=f'<file name="{path}">\n{text}\n</file>\n')
+    prepared = prepare_image(data, kind, ImageLimits())
+    images = () if prepared.image is None else (prepared.image,)
+    notes = tuple(f"\n\n{note}" for note in prepared.notes)
+    return _Attached(text=f'<file name="{path}"></file>\n', images=images, notes=notes)
+
+
+def _expanded(name: str, home: Path) -> Path:
+    return home / name[2:] if name.startswith("~/") else Path(name)
+
+
+# Which session the command line means.
+
+
+KEPT = ("fork", "session", "session_id", "continue", "resume")
+"""Options that mean a session which there is already."""
+
+
+class Declined(PiError):
+    """The person does not want to go on."""
+
+
+class SessionChoice:
+    """Opens what the command line asks for, on the shelf that the settings name.
+
+    With ``can_pick``, a ``--resume`` that matches no session sets ``must_pick``: the user is to
+    choose one on the screen. Otherwise it raises ``NoMatchingSession``.
+    """
+
+    def __init__(
+        self,
+        arguments: Arguments,
+        environ: Mapping[str, str],
+        *,
+        agent_dir: Path,
+        confirm: Callable[[str], bool],
+        report: Callable[[str], None],
+        can_pick: bool = False,
+    ) -> None:
+        self.must_pick = False
+        self._arguments = arguments
+        self._environ = environ
+        self._agent_dir = agent_dir
+        self._confirm = confirm
+        self._report = report
+        self._can_pick = can_pick
+
+    def open(self, shelf: Shelf) -> SessionLog:
+        """The session; a new one, unless another is asked for."""
+        if not any(name in self._arguments.options for name in KEPT):
+            return new_session(shelf)
+        return self._kept(shelf)
+
+    def remember(self, log_file: Path | None, cwd: Path, clock: Clock) -> None:
+        """Let ``--continue`` in this terminal find the session again."""
+        key = self._terminal()
+        if key is not None and log_file is not None:
+            crumb = Breadcrumb(cwd=str(cwd), session=str(log_file))
+            leave_breadcrumb(self._agent_dir, key, crumb, clock)
+
+    def _kept(self, shelf: Shelf) -> SessionLog:
+        # Not at the top: few starts look for one.
+        from pi.cli.saved_sessions import KeptSessions
+        from pi.coding.session.lookup import check_persistent
+
+        arguments = self._arguments
+        for name in ("session", "session_id", "continue", "resume"):
+            if name in arguments.options:
+                check_persistent(shelf.directory, f"--{name.replace('_', '-')}")
+        kept = KeptSessions(self._agent_dir, shelf)
+        if (wanted := arguments.text("resume")) is not None:
+            if found := self._resumed(kept, wanted):
+                return found
+            self.must_pick = True
+        if (wanted := arguments.text("fork")) is not None:
+            return kept.forked(wanted, id=arguments.text("session_id"))
+        if (wanted := arguments.text("session")) is not None:
+            return self._named(kept, wanted)
+        if (id := arguments.text("session_id")) is not None:
+            return kept.by_id(id, self._report)
+        if "continue" not in arguments.options:
+            return new_session(shelf)  # shown until another one is picked
+        return kept.last(self._breadcrumb())
+
+    def _resumed(self, kept: KeptSessions, wanted: str) -> SessionLog | None:
+        """The session that the value of ``--resume`` names; ``None`` if one is to be picked."""
+        if not wanted:
+            return None
+        try:
+            return self._named(kept, wanted, must_exist=True)
+        except NoMatchingSession:
+            if self._can_pick:
+                return None
+            raise NoMatchingSession(
+                wanted,
+                hint="Picking one needs a terminal. Use --continue for the latest one,"
+                " or --session <id>; `pi sessions` lists them.",
+            ) from None
+
+    def _named(self, kept: KeptSessions, wanted: str, *, must_exist: bool = False) -> SessionLog:
+        found = kept.named(wanted, self._confirm, must_exist=must_exist)
+        if found is None:
+            raise Declined("")
+        return found
+
+    def _breadcrumb(self) -> Breadcrumb | None:
+        key = self._terminal()
+        return None if key is None else find_breadcrumb(self._agent_dir, key)
+
+    def _terminal(self) -> str | None:
+        tty = None
+        if sys.stdin is not None and sys.stdin.isatty() and hasattr(os, "ttyname"):
+            with suppress(OSError):  # in a container a terminal may have no name
+                tty = os.ttyname(sys.stdin.fileno())
+        return terminal_key(self._environ, tty=tty, shell_pid=os.getppid())
+
+
+# What ``--verbose`` tells at the start: where everything comes from.
+
+
+def introduction(built: Assembled) -> Iterator[str]:
+    """The lines."""
+    state, workspace = built.session.facts.state(), built.workspace
+    yield f"pi {__version__}"
+    yield f"folder: {workspace.cwd} ({_trust(built)})"
+    model = f"{state.model.provider}/{state.model.id}" if state.model else "none"
+    yield f"model: {model}, thinking {state.thinking_level}"
+    yield f"session: {state.session_file or 'kept in memory only'}"
+    for title, names in (
+        ("instructions", [file.path for file in workspace.resources.context.files]),
+        ("skills", [found.skill.name for found in workspace.resources.skills]),
+        ("prompt templates", [prompt.name for prompt in workspace.resources.prompts]),
+        ("extensions", [_extension(info) for info in built.session.extensions.infos()]),
+        ("variables from .env files", sorted(workspace.environment.from_files)),
+    ):
+        if names:
+            yield f"{title}: {', '.join(names)}"
+
+
+def _extension(info: ExtensionInfo) -> str:
+    """Its name, and what loading it took or why it was not loaded."""
+    loaded = f"{info.milliseconds:.1f} ms" if info.state == "loaded" else "waits for its first use"
+    return f"{info.name} ({info.problem or loaded})"
+
+
+def _trust(built: Assembled) -> str:
+    trust = built.workspace.trust
+    if trust.source == "nothing to trust":
+        return trust.source
+    return f"{'trusted' if trust.trusted else 'not trusted'}: {trust.source}"

@@ -1,1 +1,0 @@
-"""Ways to make a conversation shorter; extensions add their own."""

@@ -1,0 +1,1 @@
+"""The objects that an extension works with."""

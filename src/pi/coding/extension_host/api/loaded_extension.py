@@ -1,0 +1,256 @@
+"""One extension in one session: everything that its API works with."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+from pi.agent.tools.define import ToolOptions, tool
+from pi.agent.tools.tool import AgentTool
+from pi.ai.auth.storage import AuthStorage
+from pi.ai.collection import ModelProvider
+from pi.base.records import Record
+from pi.coding.bus import At, NamedRegistry, OrderedList, Owner
+from pi.coding.extension_host.api.context import CommandContext, ContextParts, ExtensionContext
+from pi.coding.extension_host.api.host_state import Shelves, Surroundings
+from pi.coding.extension_host.api.messages import Sending
+from pi.coding.extension_host.api.readers import ExtensionModelRegistry
+from pi.coding.extension_host.api.resources import ExtensionResources
+from pi.coding.extension_host.contributions.commands import (
+    CommandHandler,
+    Completions,
+    ExtensionCommand,
+    OwnedMode,
+    checked_prefix,
+)
+from pi.coding.extension_host.contributions.providers import provider_from
+from pi.coding.extension_host.contributions.registries import Shortcut
+from pi.coding.extension_host.contributions.tools import Exposure, ExtensionTool
+from pi.coding.extension_host.control import SessionControl
+from pi.coding.extension_host.discovery.finding import Candidate
+from pi.coding.extension_host.discovery.manifest import ExtensionFlag, checked_flag
+from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.extension_host.events.handlers import Handler, must_take
+from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.scope import Registration, Scope
+from pi.coding.extension_host.ui_proxy import OwnedUI
+from pi.coding.port.extensions import InputMode
+from pi.coding.prompt import ToolNote
+from pi.coding.resources.sources import SourceInfo
+
+T = TypeVar("T")
+
+
+class Instance(Record, eq=False):
+    """One extension, from the call of its function to the end of its session."""
+
+    owner: Owner
+    source: SourceInfo
+    scope: Scope
+    link: Link
+    context: ExtensionContext
+    command_context: CommandContext
+    shelves: Shelves
+
+    def add_row(self, rows: OrderedList[T], value: T, at: At = "normal") -> Registration:
+        """Register something where everybody's counts."""
+        return self.keep(rows.add(value, self.owner, at))
+
+    def add_name(self, names: NamedRegistry[T], name: str, value: T) -> Registration:
+        """Register something under a name that only one can have."""
+        return self.keep(names.add(name, value, self.owner))
+
+    def keep(self, end: Callable[[], None]) -> Registration:
+        """A registration that ends with the extension."""
+        return self.scope.keep(Registration(end))
+
+
+# How registrations of an extension are made: each checked first, each ended with its scope.
+
+
+def add_handler(instance: Instance, event: str, handler: Handler, at: At) -> Registration:
+    """Have a handler called."""
+    end = instance.shelves.hooks.on(event, handler, instance.context, instance.owner, at)
+    return instance.keep(end)
+
+
+def add_tool(
+    instance: Instance,
+    tool: AgentTool,
+    *,
+    snippet: str,
+    guidelines: tuple[str, ...],
+    exposure: Exposure,
+) -> Registration:
+    """Have one more tool."""
+    note = ToolNote(name=tool.name, snippet=snippet, guidelines=guidelines)
+    added = ExtensionTool(tool=tool, note=note, exposure=exposure, source=instance.source)
+    return instance.add_name(instance.shelves.registries.tools, tool.name, added)
+
+
+def tool_of(
+    function: Callable[..., Any], name: str, description: str, options: ToolOptions
+) -> AgentTool:
+    """A typed function as a tool."""
+    return tool(name=name, description=description, **options)(function)
+
+
+def add_command(
+    instance: Instance,
+    name: str,
+    handler: CommandHandler,
+    description: str,
+    completions: Completions | None,
+) -> Registration:
+    """Have one more command."""
+    name = name.removeprefix("/")
+    if not name or any(letter.isspace() for letter in name):
+        raise ExtensionError(
+            f"A command cannot be called {name!r}.", hint="Its name is one word, like `weather`."
+        )
+    must_take(handler, 2, f"The command /{name} takes its arguments and a context")
+    command = ExtensionCommand(
+        name=name,
+        handler=handler,
+        description=description,
+        completions=completions,
+        source=instance.source,
+        context=instance.command_context,
+        owner=instance.owner,
+    )
+    return instance.keep(instance.shelves.registries.commands.add(command, instance.owner))
+
+
+def add_shortcut(
+    instance: Instance, key: str, handler: Callable[[Any], Any], description: str
+) -> Registration:
+    """Have a key do something."""
+    shortcut = Shortcut(
+        key=key,
+        handler=handler,
+        description=description,
+        context=instance.command_context,
+        owner=instance.owner,
+    )
+    return instance.add_name(instance.shelves.registries.shortcuts, key, shortcut)
+
+
+def add_input_mode(instance: Instance, prefix: str, mode: InputMode) -> Registration:
+    """Have one more kind of text that can be written."""
+    must_take(mode.run, 2, f"The input mode {prefix} takes a text and a context")
+    owned = OwnedMode(
+        prefix=checked_prefix(prefix),
+        mode=mode,
+        context=instance.command_context,
+        owner=instance.owner,
+    )
+    return instance.add_name(instance.shelves.registries.input_modes, prefix, owned)
+
+
+def add_provider(
+    instance: Instance, provider: ModelProvider | str, config: Mapping[str, Any] | None
+) -> Registration:
+    """Have one more provider of models."""
+    shelves = instance.shelves
+    stored = AuthStorage(shelves.agent_dir / "auth.json").peek
+    made = provider_from(provider, config, shelves.environ, stored)
+    return instance.keep(shelves.providers.add(made, instance.owner))
+
+
+def add_flag(instance: Instance, flag: ExtensionFlag) -> Registration:
+    """Have one more option of the command line."""
+    return instance.add_name(instance.shelves.registries.flags, flag.name, checked_flag(flag))
+
+
+def when_idle(
+    instance: Instance,
+    act: Callable[[SessionControl], Awaitable[None]],
+    *,
+    before_next_prompt: bool,
+) -> Registration:
+    """Have ``act`` carried out at the next rest, unless it is taken back or the session ends."""
+    registration = instance.keep(lambda: None)
+    session = instance.link.session
+
+    async def later() -> None:
+        if registration.active:
+            registration.remove()
+            await act(instance.link.session.control)
+
+    session.control.when_idle(later, before_next_prompt=before_next_prompt)
+    return registration
+
+
+def first_line(function: Callable[..., Any]) -> str:
+    """What a function says of itself."""
+    return (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
+
+
+class ScopedEvents:
+    """Events between extensions; listeners end with the session."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+
+    def on(self, name: str, listener: Callable[[Any], Any]) -> Registration:
+        """Have ``listener(data)`` called with what anybody emits under ``name``."""
+        events = self._instance.shelves.events
+        return self._instance.keep(events.on(name, listener, self._instance.owner))
+
+    async def emit(self, name: str, data: Any = None) -> None:
+        """Tell whoever listens to ``name``."""
+        await self._instance.shelves.events.emit(name, data)
+
+
+# What one extension is given to work with, before its function is called.
+
+
+def equipped(
+    candidate: Candidate,
+    number: int,
+    shelves: Shelves,
+    around: Surroundings,
+    renewed: Callable[[str], CommandContext | None],
+) -> Instance:
+    """Everything that the API of an extension works with.
+
+    ``number`` is its place in the order of loading; ``renewed`` gives the context of the extension
+    at a path in the session that has taken the place of this one.
+    """
+    owner = Owner(name=candidate.name, path=candidate.where, rank=candidate.rank, number=number)
+    scope = Scope(around.clock, name=owner.name, report=partial(shelves.failed, owner))
+    link = Link(scope, around.session, around.cwd)
+    parts = ContextParts(
+        link=link,
+        ui=_own_ui(owner, scope, shelves, around),
+        mode=around.mode,
+        model_registry=ExtensionModelRegistry(
+            link, lambda provider, config: add_provider(made, provider, config)
+        ),
+        resources=ExtensionResources(link, scope, shelves.registries, owner, shelves.failed),
+    )
+    sending = Sending(link, shelves.next_turn)
+    made = Instance(
+        owner=owner,
+        source=candidate.source,
+        scope=scope,
+        link=link,
+        context=ExtensionContext(parts),
+        command_context=CommandContext(parts, sending, partial(renewed, owner.path)),
+        shelves=shelves,
+    )
+    return made
+
+
+def _own_ui(owner: Owner, scope: Scope, shelves: Shelves, around: Surroundings) -> OwnedUI:
+    return OwnedUI(
+        around.ui,
+        owner=owner,
+        scope=scope,
+        hooks=shelves.hooks,
+        watchdog=around.watchdog,
+        facts=shelves.registries.facts,
+        failed=shelves.failed,
+    )

@@ -1,0 +1,143 @@
+"""What extensions say: to the model, as the person, or for the record only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from msgspec import UNSET
+
+from pi.agent.queues import user_message
+from pi.ai.messages import Image, Json, Text
+from pi.base.records import Record
+from pi.coding.bus import OrderedList, Owner
+from pi.coding.extension_host.errors import ExtensionError, contained
+from pi.coding.extension_host.events.answers import as_custom_message
+from pi.coding.extension_host.link import Link
+from pi.coding.session.entries import Custom, CustomMessage
+
+if TYPE_CHECKING:
+    from pi.coding.extension_host.session_parts import Content, DeliverAs
+
+
+class MessageOptions(TypedDict, total=False):
+    """How something is said to the model."""
+
+    trigger_turn: bool
+    deliver_as: DeliverAs | None
+
+
+class UserMessageOptions(TypedDict, total=False):
+    """How something is said in the person's place."""
+
+    deliver_as: DeliverAs | None
+    expand_prompt_templates: bool
+    meta: Json | None
+
+
+class NextTurn:
+    """Messages that ride along with the next thing that the person says."""
+
+    def __init__(self) -> None:
+        self._waiting: list[CustomMessage] = []
+
+    def add(self, message: CustomMessage) -> None:
+        """Have ``message`` follow the next prompt."""
+        self._waiting.append(message)
+
+    def take(self) -> tuple[CustomMessage, ...]:
+        """Everything that waits; it waits no more."""
+        waiting, self._waiting = tuple(self._waiting), []
+        return waiting
+
+
+class Sending:
+    """The voice of one extension. Nothing here waits for a run."""
+
+    def __init__(self, link: Link, next_turn: NextTurn) -> None:
+        self._link = link
+        self._next_turn = next_turn
+
+    async def send_message(
+        self,
+        message: CustomMessage | Mapping[str, Any],
+        *,
+        trigger_turn: bool = False,
+        deliver_as: DeliverAs | None = None,
+    ) -> None:
+        """Say something to the model; at rest it is only recorded unless ``trigger_turn``."""
+        session = self._link.session
+        said = as_custom_message(message, now_ms=session.place.clock.now_ms())
+        if deliver_as == "next_turn":
+            self._next_turn.add(said)
+        elif not session.runs.idle:
+            await session.runs.queue(said, follow_up=deliver_as == "follow_up")
+        elif trigger_turn:
+            session.runs.begin(said)
+        else:
+            await session.talk.say(said)
+
+    async def send_user_message(
+        self,
+        content: Content,
+        *,
+        deliver_as: DeliverAs | None = None,
+        expand_prompt_templates: bool = False,
+        meta: Json | None = None,
+    ) -> None:
+        """Say something as if the person had said it; always begins or joins a run."""
+        session = self._link.session
+        text, images = _parts(content)
+        if session.runs.idle:
+            session.runs.prompt(text, images, expand=expand_prompt_templates, meta=meta or {})
+            return
+        if deliver_as is None:
+            raise ExtensionError(
+                "The agent is at work.", hint='Say deliver_as="steer" or "follow_up".'
+            )
+        now_ms = session.place.clock.now_ms()
+        said = user_message(text, images, now_ms=now_ms, meta=meta or UNSET)
+        await session.runs.queue(said, follow_up=deliver_as != "steer")
+
+    async def append_entry(self, custom_type: str, data: Any = UNSET) -> str:
+        """Keep something in the session that the model does not see; gives the entry's id."""
+        entry = await self._link.session.talk.add(Custom(custom_type=custom_type, data=data))
+        return entry.id
+
+
+def _parts(content: Content) -> tuple[str, tuple[Image, ...]]:
+    if isinstance(content, str):
+        return content, ()
+    text = "".join(part.text for part in content if isinstance(part, Text))
+    return text, tuple(part for part in content if isinstance(part, Image))
+
+
+# Events between extensions, and those that they tell the world.
+
+
+class ExtensionEvent(Record, tag="extension_event"):
+    """What an extension tells clients, in order with everything else."""
+
+    name: str
+    data: Any = None
+
+
+class EventBus:
+    """Whoever listens to a name hears what others emit under it."""
+
+    def __init__(self, failed: Callable[[Owner, str, BaseException], None]) -> None:
+        self._rows: dict[str, OrderedList[Callable[[Any], Any]]] = {}
+        self._failed = failed
+
+    def on(self, name: str, listener: Callable[[Any], Any], owner: Owner) -> Callable[[], None]:
+        """Have ``listener`` called with what is emitted; gives what ends that."""
+        return self._rows.setdefault(name, OrderedList()).add(listener, owner)
+
+    async def emit(self, name: str, data: Any = None) -> None:
+        """Until everybody has heard it."""
+        for row in self._rows.get(name, ()):
+            try:
+                await contained(partial(row.value, data))
+            except Exception as problem:
+                self._failed(row.owner, name, problem)

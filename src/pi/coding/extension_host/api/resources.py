@@ -1,0 +1,116 @@
+"""Resources, as extensions load them and bring kinds and sources of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pi.base.records import replace
+from pi.coding.bus import Owner
+from pi.coding.extension_host.contributions.registries import Registries
+from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.extension_host.events.handlers import Failed
+from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.scope import Registration, Scope
+from pi.coding.resources import kinds
+from pi.coding.resources.discovery import Resources
+from pi.coding.resources.kinds import (
+    Find,
+    Key,
+    Parse,
+    ResourceItem,
+    ResourceKind,
+    ResourceSource,
+    load_kind,
+)
+from pi.coding.resources.sources import SourceInfo
+
+OWN = 100
+"""The priority of what the session itself uses."""
+
+
+def _item(key: str, value: Any, source: SourceInfo) -> ResourceItem:
+    return ResourceItem(
+        key=key,
+        value=value,
+        path=Path(source.path),
+        source=source.source,
+        scope=source.scope,
+        priority=OWN,
+    )
+
+
+def _skills(found: Resources) -> Iterator[ResourceItem]:
+    return (_item(each.skill.name, each.skill, each.source) for each in found.skills)
+
+
+def _prompts(found: Resources) -> Iterator[ResourceItem]:
+    return (_item(each.name, each, each.source) for each in found.prompts)
+
+
+DISCOVERED: dict[str, Callable[[Resources], Iterator[ResourceItem]]] = {
+    "skills": _skills,
+    "prompts": _prompts,
+}
+"""Kinds that every session looks for anyway."""
+
+
+BUILT_IN = {kind.name: kind for kind in (kinds.RULES, kinds.SKILLS, kinds.PROMPTS)}
+"""What files mean without any extension."""
+
+
+class ExtensionResources:
+    """Rules, skills, prompts, and whatever kinds extensions add. Trust holds for all of them."""
+
+    def __init__(
+        self, link: Link, scope: Scope, registries: Registries, owner: Owner, failed: Failed
+    ) -> None:
+        self._link = link
+        self._scope = scope
+        self._registries = registries
+        self._owner = owner
+        self._failed = failed
+
+    def load(self, kind: str) -> tuple[ResourceItem, ...]:
+        """Everything of a kind as it is now, what counts most first, shadowed values included.
+
+        Of skills and prompts those of the session come first, then those of other agents.
+        """
+        place = self._link.session.place
+        own = tuple(DISCOVERED[kind](place.resources)) if kind in DISCOVERED else ()
+        used = {item.key for item in own}
+        found = load_kind(self._kind(kind), self._sources(kind), place.where, self._warn)
+        return own + tuple(
+            replace(item, shadowed=item.shadowed or item.key in used) for item in found
+        )
+
+    def add_kind(self, kind: str, parse: Parse, key: Key) -> Registration:
+        """Have one more kind: ``parse(text, path)`` makes a value, ``key(value)`` is its name."""
+        made = ResourceKind(name=kind, parse=parse, key=key)
+        return self._keep(self._registries.resource_kinds.add(kind, made, self._owner))
+
+    def add_source(self, kind: str, find: Find, *, priority: int = 0) -> Registration:
+        """Look for a kind in more places: ``find(where)`` gives paths; higher priority counts."""
+        source = ResourceSource(kind=kind, name=self._owner.name, find=find, priority=priority)
+        return self._keep(self._registries.resource_sources.add(source, self._owner))
+
+    def _kind(self, kind: str) -> ResourceKind:
+        known = self._registries.resource_kinds.get(kind) or BUILT_IN.get(kind)
+        if known is None:
+            raise ExtensionError(
+                f"There is no kind of resources called {kind!r}.",
+                hint="add_kind says what its files mean.",
+            )
+        return known
+
+    def _sources(self, kind: str) -> Iterator[ResourceSource]:
+        own = reversed(self._registries.resource_sources.values)  # later ranks first
+        known = (*own, *kinds.RULE_SOURCES, *kinds.OTHER_AGENT_SOURCES)
+        yield from (source for source in known if source.kind == kind)
+
+    def _warn(self, text: str) -> None:
+        self._failed(self._owner, "resources", ExtensionError(text))
+
+    def _keep(self, end: Callable[[], None]) -> Registration:
+        return self._scope.keep(Registration(end))

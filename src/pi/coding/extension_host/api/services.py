@@ -1,0 +1,244 @@
+"""Models, as one extension names and asks them beside the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import msgspec
+
+from pi.agent.policy import Request
+from pi.ai.auth.config_values import expand, remember_used
+from pi.ai.auth.credentials import ApiKeyCredential
+from pi.ai.messages import AssistantMessage, Context, Message, UserMessage, blocks
+from pi.ai.models.model import Model
+from pi.ai.request import StreamOptions
+from pi.ai.stream import EventStream
+from pi.base.records import replace
+from pi.coding.bus import At
+from pi.coding.extension_host.api.loaded_extension import Instance
+from pi.coding.extension_host.contributions.credentials import (
+    AuthSource,
+    AuthSources,
+    FindKey,
+    OAuthConfig,
+    oauth_from,
+)
+from pi.coding.extension_host.contributions.providers import Service
+from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.scope import Registration, Scope
+from pi.coding.models.registry import Resolver
+from pi.coding.settings.files import value_at
+
+if TYPE_CHECKING:
+    from pi.ai.http.request import HttpRequest
+    from pi.ai.http.response import HttpResponse, ResponseStream
+
+
+Asked: TypeAlias = str | Sequence[Message] | Request
+"""A question: its words, its messages, or all of it, as ``ctx.next_request()`` gives it."""
+
+
+class ExtensionModels:
+    """Every wrap of the session stands around what is asked here."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+        self._link = instance.link
+
+    def resolve(self, name: str) -> Model | None:
+        """The model that a person means by ``name``."""
+        choice = self._link.session.models.registry.resolve(name)
+        return None if choice is None else choice.model
+
+    def add_resolver(self, resolver: Resolver, *, at: At = "normal") -> Registration:
+        """Have ``resolver(name)`` say what names mean: a model, another name, or ``None``.
+
+        The first that knows a name counts, also for ``--model``; then come the usual patterns.
+        """
+        return self._instance.add_row(self._instance.shelves.registries.resolvers, resolver, at)
+
+    def available(self) -> tuple[Model, ...]:
+        """Every model that could be asked."""
+        return self._link.session.models.registry.get_available()
+
+    def ask(
+        self,
+        question: Asked,
+        *,
+        model: Model | str | None = None,
+        system: str = "",
+        options: StreamOptions | None = None,
+    ) -> EventStream:
+        """Ask, and iterate over the answer; the session's own model if no other is named."""
+        request = question if isinstance(question, Request) else None
+        options = options or StreamOptions()
+        if request is not None:
+            options = replace(options, reasoning=request.thinking, tool_choice=request.tool_choice)
+        context = Context(messages=self._messages(question))
+        if system:
+            context = replace(context, system_prompt=system)
+        asked = self._asked(model, request)
+        return self._link.session.models.ask(asked, context, options)
+
+    async def complete(self, question: Asked, **how: Any) -> AssistantMessage:
+        """The whole answer; failures are in its ``stop_reason``."""
+        return await self.ask(question, **how).result()
+
+    def _messages(self, question: Asked) -> tuple[Message, ...]:
+        if isinstance(question, Request):
+            return tuple(question.messages)
+        if isinstance(question, str):
+            now_ms = self._link.session.place.clock.now_ms()
+            return (UserMessage(content=blocks(question), timestamp=now_ms),)
+        return tuple(question)
+
+    def _asked(self, model: Model | str | None, request: Request | None) -> Model:
+        """Who is meant: whoever is named, else whoever the request is for."""
+        if model is None:
+            found = self._link.session.models.current if request is None else request.model
+        else:
+            found = self.resolve(model) if isinstance(model, str) else model
+        if found is None:
+            raise ExtensionError(
+                f"There is no model to ask: {model or 'none is chosen'}.",
+                hint="pi.models.available() gives those that can be asked.",
+            )
+        return found
+
+
+# Credentials, as one extension asks for them and adds to them.
+
+
+class ExtensionAuth:
+    """Keys of providers and of other services; extensions may know of some, and add logins."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+        self._sources = AuthSources(
+            instance.shelves.registries.auth_sources, instance.shelves.failed
+        )
+
+    async def get(self, name: str, env: Sequence[str] = ()) -> str | None:
+        """The key for ``name``: of a source, the store, or the first of these variables."""
+        session = self._instance.link.session
+        key = await self._sources.key(name)
+        if key is None and session.models.registry.models.get_provider(name) is not None:
+            access = await session.models.registry.models.access(name)
+            key = None if access is None else access.api_key
+        if key is None:
+            stored = await session.place.credentials.get(name)
+            if isinstance(stored, ApiKeyCredential) and stored.key:
+                return await expand(
+                    stored.key, environ=session.place.environ, cwd=session.place.cwd
+                )
+        variables = session.place.environ
+        key = key or next((variables[one] for one in env if variables.get(one)), None)
+        remember_used(key)
+        return key
+
+    async def set(self, name: str, key: str) -> None:
+        """Store a key."""
+        credentials = self._instance.link.session.place.credentials
+        await credentials.set(name, ApiKeyCredential(key=key))
+
+    def add_source(
+        self, find: FindKey, *, names: Collection[str] | None = None, at: At = "normal"
+    ) -> Registration:
+        """Have ``find(name)`` asked for keys before the store; the first that gives one counts.
+
+        ``names`` are those that it has keys for: their models can be chosen without asking. One
+        that raises ``AuthUnavailable`` forbids that anybody else is asked.
+        """
+        source = AuthSource(find=find, names=None if names is None else frozenset(names))
+        return self._instance.add_row(self._instance.shelves.registries.auth_sources, source, at)
+
+    def add_login(
+        self, name: str, *, label: str = "", oauth: OAuthConfig | Mapping[str, Any] | None = None
+    ) -> Registration:
+        """Have ``/login name`` store a key or, with ``oauth``, sign in to a service."""
+        flow = None if oauth is None else oauth_from(oauth, name)
+        service = Service(name, label or (flow.name if flow else name), flow)
+        return self._instance.keep(
+            self._instance.shelves.providers.add(service, self._instance.owner)
+        )
+
+
+# What the program does for extensions: settings, the network.
+
+
+T = TypeVar("T")
+
+
+class ExtensionSettings:
+    """Settings that an extension has, below a name of its own in ``settings.json``."""
+
+    def __init__(self, link: Link, scope: Scope) -> None:
+        self._link = link
+        self._scope = scope
+        self._declared: dict[str, tuple[Any, Any, str]] = {}
+
+    def declare(self, key: str, kind: type[T], default: T, help: str = "") -> None:
+        """Say that there is a setting ``key``, dotted as in the file."""
+        self._declared[key] = (kind, default, help)
+
+    def get(self, key: str) -> Any:
+        """Its value; the default if it is not there, or of another kind than declared."""
+        kind, default, _ = self._declared.get(key, (Any, None, ""))
+        raw = value_at(self._link.session.place.settings.raw, key.split("."))
+        if raw is None:
+            return default
+        try:
+            return msgspec.convert(raw, kind)
+        except msgspec.ValidationError:
+            return default
+
+    def on_change(self, listener: Callable[[], None]) -> Registration:
+        """Have ``listener`` called after every change of any setting."""
+        settings = self._link.session.place.settings
+        return self._scope.keep(Registration(settings.on_change(listener)))
+
+    @property
+    def declared(self) -> Mapping[str, tuple[Any, Any, str]]:
+        """What was declared: kind, default and help by key."""
+        return self._declared
+
+
+class ExtensionHttp:
+    """The network, through the program's own client: proxy, certificates, timeouts."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    async def request(
+        self,
+        url: str,
+        *,
+        method: str = "GET",
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+    ) -> HttpResponse:
+        """A whole answer; ``HttpError`` if there is none."""
+        wanted = _request(url, method, headers, body)
+        return await self._link.session.place.http().request(wanted)
+
+    def stream(
+        self,
+        url: str,
+        *,
+        method: str = "GET",
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+    ) -> AbstractAsyncContextManager[ResponseStream]:
+        """``async with`` an answer as it arrives; iterating over it gives its bytes."""
+        wanted = _request(url, method, headers, body)
+        return self._link.session.place.http().stream(wanted)
+
+
+def _request(url: str, method: str, headers: Mapping[str, str] | None, body: bytes) -> HttpRequest:
+    # Here, not above: no HTTP client before the first request.
+    from pi.ai.http.request import HttpRequest
+
+    return HttpRequest(method=method, url=url, headers=tuple((headers or {}).items()), body=body)

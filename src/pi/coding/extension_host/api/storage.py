@@ -1,0 +1,306 @@
+"""Small things that an extension remembers: for the session, the project, or everywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+from collections.abc import Awaitable, Callable, Hashable
+from pathlib import Path
+from typing import Any, Literal, Self, TypeAlias, TypeVar
+
+import msgspec
+
+from pi.base.clock import Clock
+from pi.base.errors import PiError
+from pi.base.files import DirectoryLock, private_directory, read_if_exists, replace_file
+from pi.base.records import UNREADABLE
+from pi.coding.blobs.artifacts import Artifacts
+from pi.coding.extension_host.control import HostedSession
+from pi.coding.extension_host.scope import Report, Scope
+from pi.coding.session.entries import Custom
+from pi.coding.shell.output import Output
+from pi.coding.shell.spill import Spill
+
+StorePlace: TypeAlias = Literal["session", "project", "global"]
+
+
+class SessionStore:
+    """Values that are kept in the session itself, and so follow its branches."""
+
+    def __init__(self, session: HostedSession, name: str) -> None:
+        self._session = session
+        self._type = f"store:{name}"
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """What was stored last on this branch."""
+        for entry in reversed(tuple(self._session.talk.log.branch())):
+            if isinstance(entry, Custom) and entry.custom_type == self._type:
+                data = entry.data if isinstance(entry.data, dict) else {}
+                if data.get("key") == key:
+                    return data.get("value", default)
+        return default
+
+    async def set(self, key: str, value: Any) -> None:
+        """Store a JSON value."""
+        await self._session.talk.add(
+            Custom(custom_type=self._type, data={"key": key, "value": value})
+        )
+
+    async def delete(self, key: str) -> None:
+        """Store nothing."""
+        await self._session.talk.add(Custom(custom_type=self._type, data={"key": key}))
+
+
+class FileStore:
+    """Values in a file; others who write to it at the same time lose nothing."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._path = path
+        self._clock = clock
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """What is stored."""
+        return self._read().get(key, default)
+
+    async def set(self, key: str, value: Any) -> None:
+        """Store a JSON value."""
+        self._change(key, value)
+
+    async def delete(self, key: str) -> None:
+        """Store nothing."""
+        self._change(key, None)
+
+    def _change(self, key: str, value: Any) -> None:
+        private_directory(self._path.parent)
+        with DirectoryLock(self._path, clock=self._clock):
+            values = self._read()
+            if value is None:
+                values.pop(key, None)
+            else:
+                values[key] = value
+            replace_file(self._path, msgspec.json.format(msgspec.json.encode(values)))
+
+    def _read(self) -> dict[str, Any]:
+        content = read_if_exists(self._path)
+        if not content:
+            return {}
+        try:
+            return msgspec.json.decode(content, type=dict[str, Any])
+        except UNREADABLE as problem:
+            raise PiError(
+                f"What an extension has stored in {self._path} cannot be read: {problem}",
+                hint="Repair the file, or remove it.",
+            ) from problem
+
+
+Store: TypeAlias = SessionStore | FileStore
+
+
+def open_store(place: StorePlace, name: str, session: HostedSession, agent_dir: Path) -> Store:
+    """Where the extension called ``name`` keeps its things."""
+    if place == "session":
+        return SessionStore(session, name)
+    folder = agent_dir / "extension-data" / name
+    if place == "project":
+        import hashlib  # most sessions store nothing
+
+        project = hashlib.sha256(str(session.place.cwd).encode("utf-8", "replace")).hexdigest()[:16]
+        return FileStore(folder / f"{project}.json", session.place.clock)
+    return FileStore(folder / "global.json", session.place.clock)
+
+
+# Long outputs, as extensions keep them: whole, or as they come.
+
+
+MOST_IN_MEMORY = 64 * 1024 * 1024
+"""Bytes of an output that a session without a folder keeps."""
+
+
+class OutputSink:
+    """Takes an output as it comes and holds its end; all of it is an artifact once it is long.
+
+    ``with`` closes it. What is written must not be read from the artifact before that.
+    """
+
+    def __init__(self, artifacts: Artifacts, kind: str) -> None:
+        self._artifacts = artifacts
+        self._kind = kind
+        self._number: str | None = None
+        self._output = Output(self._open)
+        self._is_closed = False
+
+    def write(self, data: str | bytes) -> None:
+        """Add to the end; bytes may be cut inside a character."""
+        self._output.add(data.encode("utf-8", "replace") if isinstance(data, str) else data)
+
+    def close(self) -> None:
+        """Nothing more comes; a second time does no harm."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._output.finish()
+
+    @property
+    def number(self) -> str | None:
+        """Of the artifact with all of it, when it is closed; ``None`` if ``text`` is all of it."""
+        return self._number
+
+    @property
+    def text(self) -> str:
+        """What a model should read: the last lines, and where all of them are."""
+        written = self._output.written()
+        tail = written.tail
+        if not tail.truncated:
+            return tail.content
+        first = tail.total_lines - tail.output_lines + 1
+        shown = f"Showing lines {first}-{tail.total_lines} of {tail.total_lines}"
+        where = f". {written.file_label}: {self._where(self._number)}" if self._number else ""
+        return f"{tail.content}\n\n[{shown}{where}]"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _where(self, number: str) -> str:
+        path = self._artifacts.path(int(number))
+        return f"artifact://{number}" if path is None else str(path)
+
+    def _open(self) -> Spill:
+        """Where all of it goes: a file, or memory where the session has no folder."""
+        artifact = self._artifacts.allocate(self._kind)
+        if artifact is None:
+            return Spill(_Kept(self._save), [Path(self._kind)], most=MOST_IN_MEMORY)
+        self._number = artifact.id
+        only_here = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        file = os.fdopen(os.open(artifact.path, only_here, 0o600), "wb")
+        return Spill(file, [artifact.path], artifact)
+
+    def _save(self, text: str) -> None:
+        self._number = self._artifacts.save(self._kind, text)
+
+
+class _Kept(io.BytesIO):
+    """A file in memory that hands over what was written when it is closed."""
+
+    def __init__(self, keep: Callable[[str], None]) -> None:
+        super().__init__()
+        self._keep = keep
+
+    def close(self) -> None:
+        if not self.closed:
+            self._keep(self.getvalue().decode("utf-8", "replace"))
+        super().close()
+
+
+class ExtensionArtifacts:
+    """The artifacts of a session, by number: ``save`` a text, or write one to a ``sink``."""
+
+    def __init__(self, artifacts: Artifacts) -> None:
+        self._artifacts = artifacts
+
+    def save(self, kind: str, text: str) -> str:
+        """Keep a text; its number, as ``artifact://`` wants it. ``kind`` is what made the text."""
+        return self._artifacts.save(kind, text)
+
+    def sink(self, kind: str) -> OutputSink:
+        """Takes an output of any length as it comes, in bounded memory."""
+        return OutputSink(self._artifacts, kind)
+
+    def read(self, number: int | str) -> str | None:
+        """The text of an artifact; ``None`` if there is none of that number."""
+        return self._artifacts.read(int(number))
+
+    def path(self, number: int | str) -> Path | None:
+        """The file of an artifact; ``None`` if it is in memory, or nowhere."""
+        return self._artifacts.path(int(number))
+
+    def numbers(self) -> list[int]:
+        """Of all artifacts that there are, in order."""
+        return self._artifacts.numbers()
+
+
+# What outlives a session: made once per process, counted, and closed when nobody uses it.
+
+
+T = TypeVar("T")
+
+
+class _Thing:
+    """Something that is shared, with the lifetime that it was made in."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.made: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.users = 0
+        self.lingering: asyncio.Task[None] | None = None
+
+
+class SharedThings:
+    """By key. One per process; sessions take and release."""
+
+    def __init__(self) -> None:
+        self._things: dict[Hashable, _Thing] = {}
+
+    async def take(
+        self,
+        key: Hashable,
+        make: Callable[[Scope], Awaitable[T]],
+        *,
+        user: Scope,
+        report: Report,
+        linger: float,
+    ) -> T:
+        """What ``make`` has made for ``key``; released when ``user`` ends."""
+        thing = self._things.get(key)
+        if thing is None:
+            scope = Scope(user.clock, name=f"shared {key}", report=report)
+            thing = _Thing(scope)
+            self._things[key] = thing
+            await self._make(key, thing, make)
+        if thing.lingering is not None:
+            thing.lingering.cancel()
+            thing.lingering = None
+        thing.users += 1
+        user.on_close(lambda: self._release(key, thing, linger, user.clock))
+        result: T = await asyncio.shield(thing.made)
+        return result
+
+    async def close(self) -> None:
+        """End everything, whoever uses it."""
+        things, self._things = self._things, {}
+        for thing in things.values():
+            if thing.lingering is not None:
+                thing.lingering.cancel()
+            await thing.scope.close()
+
+    async def _make(
+        self, key: Hashable, thing: _Thing, make: Callable[[Scope], Awaitable[T]]
+    ) -> None:
+        try:
+            thing.made.set_result(await make(thing.scope))
+        except BaseException:
+            self._things.pop(key, None)
+            thing.made.cancel()
+            await thing.scope.close()
+            raise
+
+    async def _release(self, key: Hashable, thing: _Thing, linger: float, clock: Clock) -> None:
+        thing.users -= 1
+        if thing.users > 0:
+            return
+        if linger <= 0:
+            await self._end(key, thing)
+            return
+
+        async def wait() -> None:
+            await clock.sleep(linger)
+            await self._end(key, thing)
+
+        thing.lingering = asyncio.get_running_loop().create_task(wait(), name=f"shared {key}")
+
+    async def _end(self, key: Hashable, thing: _Thing) -> None:
+        if self._things.get(key) is thing:
+            del self._things[key]
+        await thing.scope.close()

@@ -1,0 +1,1 @@
+"""What extensions register: tools, commands, views, providers, wraps."""

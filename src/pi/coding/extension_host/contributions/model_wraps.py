@@ -1,0 +1,202 @@
+"""Standing around every model call of a session: what is sent, and what comes back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import aclosing
+from functools import partial
+from typing import Literal, TypeAlias
+
+from pi.ai import events
+from pi.ai.builder import MessageBuilder, ThinkingBlock, ToolCallBlock
+from pi.ai.errors import ProviderError
+from pi.ai.events import BlockEvent, StreamEvent
+from pi.ai.messages import AssistantMessage, Json, Message, Text, Thinking, ToolCall
+from pi.ai.models.model import Model
+from pi.ai.request import StreamOptions
+from pi.ai.stream import EventStream, Flush
+from pi.base.records import Record, replace
+from pi.coding.extension_host.events.handlers import Hooks
+from pi.coding.extension_host.events.run import (
+    AfterProviderResponseEvent,
+    BeforeProviderHeadersEvent,
+    BeforeProviderRequestEvent,
+)
+
+Purpose: TypeAlias = Literal["turn", "summary", "extension", "warming"]
+"""Whom a request is for: the conversation, a summary, an extension, a provider's cache."""
+
+
+class ModelRequest(Record):
+    """One request to a model, as a wrap may change it."""
+
+    model: Model
+    messages: tuple[Message, ...]
+    """With prompt and tools as system messages."""
+    options: StreamOptions = StreamOptions()
+    purpose: Purpose = "turn"
+
+
+Ask: TypeAlias = Callable[[ModelRequest], AsyncIterator[StreamEvent]]
+"""Sends a request on, to the next wrap or to the model."""
+ModelWrap: TypeAlias = Callable[[ModelRequest, Ask], AsyncIterator[StreamEvent]]
+"""An async generator: gives the events of the answer, as others shall see them."""
+
+
+class Wrapped(Record):
+    """A wrap, and the purposes that it is for."""
+
+    wrap: ModelWrap
+    purposes: frozenset[Purpose] | None = None
+
+    def concerns(self, purpose: Purpose) -> bool:
+        """Whether requests of that purpose go through it."""
+        return self.purposes is None or purpose in self.purposes
+
+
+def asked_through(
+    wraps: list[ModelWrap], request: ModelRequest, ask: Callable[[ModelRequest], EventStream]
+) -> EventStream:
+    """The answer to ``request`` as it comes out of all wraps; the first one is outermost."""
+    return _Wrapping(wraps, request, ask).stream()
+
+
+class _Wrapping:
+    """One request on its way through the wraps, and its answer on the way back."""
+
+    def __init__(
+        self,
+        wraps: list[ModelWrap],
+        request: ModelRequest,
+        ask: Callable[[ModelRequest], EventStream],
+    ) -> None:
+        self._wraps = wraps
+        self._request = request
+        self._ask = ask
+        self._innermost: EventStream | None = None
+
+    def stream(self) -> EventStream:
+        # The time is that of the answer itself, which comes with its last event.
+        builder = MessageBuilder(self._request.model, now_ms=0)
+        return EventStream(builder, self._answer)
+
+    async def _answer(self, builder: MessageBuilder, flush: Flush) -> None:
+        ask: Ask = self._send
+        for wrap in reversed(self._wraps):
+            ask = partial(_through, wrap, ask)
+        try:
+            async with aclosing(ask(self._request)) as answer:  # type: ignore[type-var]
+                async for event in answer:
+                    self._fold(event, builder)
+                    flush()
+        except asyncio.CancelledError:
+            if self._innermost is not None:
+                await self._innermost.aclose()
+            raise
+        if builder.final is None:
+            raise ProviderError(
+                "A model wrap ended without the end of an answer.",
+                hint="It must give the last event of the answer, too: Done or Failed.",
+            )
+
+    def _send(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        self._innermost = self._ask(request)
+        return self._innermost
+
+    def _fold(self, event: StreamEvent, builder: MessageBuilder) -> None:
+        match event:
+            case events.Start():
+                builder.start()
+            case events.Done(reason=reason, message=message):
+                _adopt(message, builder)
+                builder.finish(reason)
+            case events.Failed(reason="aborted"):
+                builder.abort()
+            case events.Failed(error=message):
+                _adopt(message, builder)
+                builder.fail(self._failure(message))
+            case _:
+                _grow(event, builder)
+
+    def _failure(self, message: AssistantMessage) -> ProviderError:
+        known = self._innermost.failure if self._innermost is not None else None
+        return known or ProviderError(message.error_message or "The answer failed.")
+
+
+def _grow(event: BlockEvent, builder: MessageBuilder) -> None:
+    """Add to a block what has come; blocks are known by their place in the answer."""
+    index = event.content_index
+    match event:
+        case events.TextStart():
+            builder.text(index, "")
+        case events.TextDelta(delta=delta):
+            builder.text(index, delta)
+        case events.ThinkingStart():
+            builder.thinking(index, "")
+        case events.ThinkingDelta(delta=delta):
+            builder.thinking(index, delta)
+        case events.ToolCallStart(id=id, tool_name=name):
+            builder.tool_call(index, id, name)
+        case events.ToolCallDelta(delta=delta):
+            builder.arguments(index, delta)
+        case events.ToolCallEnd(tool_call=call):
+            builder.tool_call(index, call.id, call.name).arguments = call.arguments
+            builder.end(index)
+        case events.TextEnd() | events.ThinkingEnd():
+            builder.end(index)
+
+
+def _through(wrap: ModelWrap, ask: Ask, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+    return wrap(request, ask)
+
+
+def _adopt(message: AssistantMessage, builder: MessageBuilder) -> None:
+    """Take over what only the finished message tells."""
+    builder.usage = message.usage
+    builder.charged = message.usage.cost.total
+    builder.response_id = message.response_id
+    builder.response_model = message.response_model
+    builder.raw_stop_reason = message.raw_stop_reason
+    builder.thinking_level = message.provider_thinking_level
+    for index, block in enumerate(message.content):
+        match block, builder.find(index):
+            case Text(), known if known is not None:
+                known.signature = block.text_signature
+            case Thinking(), ThinkingBlock() as known:
+                known.signature = block.thinking_signature
+                known.redacted = block.redacted is True
+            case ToolCall(), ToolCallBlock() as known:
+                known.thought_signature = block.thought_signature
+                known.namespace = block.namespace
+
+
+# What goes over the wire, shown to handlers: headers, payload, and how the answer begins.
+
+
+_KINDS = (BeforeProviderHeadersEvent, BeforeProviderRequestEvent, AfterProviderResponseEvent)
+
+
+def watched(request: ModelRequest, hooks: Hooks) -> ModelRequest:
+    """``request``, with handlers asked before it is sent and told when it is answered."""
+    if not any(map(hooks.heard, _KINDS)):
+        return request
+    options = request.options
+    headers: dict[str, str | None] = {**(request.model.headers or {}), **(options.headers or {})}
+
+    async def on_payload(payload: Json, model: Model) -> Json:
+        if options.on_payload is not None:
+            payload = await options.on_payload(payload, model) or payload
+        # Changed in place: wires put the headers together after they have asked for the payload.
+        await hooks.tell(BeforeProviderHeadersEvent(headers=headers))
+        return (await hooks.ask(BeforeProviderRequestEvent(payload=payload))).payload
+
+    async def on_response(status: int, headers: Mapping[str, str], model: Model) -> None:
+        if options.on_response is not None:
+            await options.on_response(status, headers, model)
+        await hooks.tell(AfterProviderResponseEvent(status=status, headers=dict(headers)))
+
+    return replace(
+        request,
+        options=replace(options, headers=headers, on_payload=on_payload, on_response=on_response),
+    )

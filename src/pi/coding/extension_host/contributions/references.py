@@ -1,0 +1,162 @@
+"""Texts that are no files but can be read like files: ``rule://name``, ``archive.zip:inner``."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
+from pi.base.records import Record, replace
+from pi.base.tasks import awaited
+from pi.coding.files.layers import FileWritten
+from pi.coding.shell.output import Size, keep_head
+
+
+class ResourceRef(Record):
+    """Something that a path names."""
+
+    text: str
+    """The path, as it was written."""
+    rest: str
+    """What the handler needs of it."""
+
+
+class ResourceWindow(Record):
+    """The lines that are wanted; a handler may give more."""
+
+    offset: int = 1
+    limit: int | None = None
+
+
+class Resource(Record):
+    """What a reference leads to."""
+
+    text: str
+    media_type: str = "text/plain"
+
+
+class ResourceHandler(Protocol):
+    """Reads; one with ``write(ref, text)`` can be written, too.
+
+    With ``list(ref)``, which gives names, ``ls`` works as well; with ``complete(prefix)`` the
+    editor suggests how ``rest`` may go on. Both may be sync or async.
+    """
+
+    async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
+        """The text; ``ToolFailed`` with what there is instead, if there is no such thing."""
+        ...
+
+
+ParseReference: TypeAlias = Callable[[str], ResourceRef | None]
+"""What a path means; ``None`` if it is somebody else's."""
+WriteReference: TypeAlias = Callable[[ResourceRef, str], Awaitable[Any]]
+"""``write(ref, text)`` of a handler."""
+
+
+class Reference(Record):
+    """One way to write references, and who answers them."""
+
+    parse: ParseReference
+    handler: Any
+    """A ``ResourceHandler``, perhaps one that writes."""
+
+
+def scheme_form(scheme: str) -> ParseReference:
+    """The references that begin with ``scheme://``."""
+    prefix = f"{scheme}://"
+
+    def parse(text: str) -> ResourceRef | None:
+        if not text.startswith(prefix):
+            return None
+        return ResourceRef(text=text, rest=text.removeprefix(prefix))
+
+    return parse
+
+
+def referring(tool: AgentTool, references: Sequence[Reference]) -> AgentTool:
+    """``read``, ``write`` and ``ls``, for references too; any other tool as it is."""
+    act = _ACTS.get(tool.name)
+    if not references or act is None:
+        return tool
+
+    async def run(params: Any, ctx: ToolContext) -> Any:
+        found = found_in(references, params.path or "")
+        return await (tool.run(params, ctx) if found is None else act(*found, params))
+
+    return replace(tool, run=run)
+
+
+def found_in(references: Sequence[Reference], path: str) -> tuple[Any, ResourceRef] | None:
+    """Who answers a path, and what it means to them; of several the last counts."""
+    for reference in reversed(references):
+        if (ref := reference.parse(path)) is not None:
+            return reference.handler, ref
+    return None
+
+
+async def completed(references: Sequence[Reference], typed: str) -> list[str]:
+    """How a reference may go on of which this was typed."""
+    found = found_in(references, typed)
+    if found is None:
+        return []
+    handler, ref = found
+    begin = ref.text.removesuffix(ref.rest)
+    return [begin + rest for rest in await completions(handler, ref.rest)]
+
+
+async def completions(handler: Any, prefix: str) -> Sequence[str]:
+    """How what a handler needs of a reference may go on; nothing if it cannot say."""
+    complete = getattr(handler, "complete", None)
+    if complete is None:
+        return ()
+    return await awaited(complete(prefix)) or ()
+
+
+async def listed(handler: Any, ref: ResourceRef) -> Sequence[str]:
+    """What there is below a reference; ``ToolFailed`` if its handler cannot say."""
+    names = getattr(handler, "list", None)
+    if names is None:
+        raise ToolFailed(f"{ref.text} cannot be listed.")
+    found: Sequence[str] = await awaited(names(ref))
+    return found
+
+
+async def _read(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
+    offset = int(params.offset) if params.offset else 1
+    limit = int(params.limit) if params.limit else None
+    found: Resource = await handler.read(ref, ResourceWindow(offset=offset, limit=limit))
+    lines = found.text.split("\n")
+    first = max(offset, 1) - 1
+    wanted = "\n".join(lines[first : None if limit is None else first + limit])
+    data = wanted.encode("utf-8", "replace")
+    cut = keep_head(data, total=Size(wanted.count("\n") + 1, len(data)))
+    last = first + cut.output_lines
+    if last >= len(lines) or not cut.content:
+        return ToolResult.of(cut.content)
+    notice = f"[Showing lines {first + 1}-{last} of {len(lines)}. Use offset={last + 1} to go on.]"
+    return ToolResult.of(f"{cut.content}\n\n{notice}")
+
+
+def writer_of(handler: Any, ref: ResourceRef) -> WriteReference:
+    """What writes to a reference; ``ToolFailed`` if its handler only reads."""
+    write: WriteReference | None = getattr(handler, "write", None)
+    if write is None:
+        raise ToolFailed(f"{ref.text} can only be read.")
+    return write
+
+
+async def _written(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
+    written = await writer_of(handler, ref)(ref, params.content)
+    notes = written.notes if isinstance(written, FileWritten) else ()
+    return ToolResult.of("\n".join((f"Successfully wrote to {ref.text}", *notes)))
+
+
+async def _listed(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
+    return ToolResult.of("\n".join(await listed(handler, ref)) or "(nothing)")
+
+
+_ACTS: dict[str, Callable[[Any, ResourceRef, Any], Awaitable[ToolResult]]] = {
+    "read": _read,
+    "write": _written,
+    "ls": _listed,
+}

@@ -1,0 +1,117 @@
+"""Everything that extensions have registered in one session, apart from handlers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pi.agent.policy import Policy
+from pi.base.records import Record
+from pi.coding.bus import At, NamedRegistry, OrderedList, Owner
+from pi.coding.extension_host.contributions.commands import Commands, ExtensionCommand, OwnedMode
+from pi.coding.extension_host.contributions.credentials import AuthSource
+from pi.coding.extension_host.contributions.model_wraps import Wrapped
+from pi.coding.extension_host.contributions.references import Reference
+from pi.coding.extension_host.contributions.tools import ExtensionTool, Wrapping
+from pi.coding.extension_host.contributions.views import Facts, View
+from pi.coding.extension_host.discovery.manifest import ExtensionFlag
+from pi.coding.files.layers import FileLayer
+from pi.coding.models.registry import Resolver
+from pi.coding.port.extensions import Clash, Sink
+from pi.coding.resources.kinds import ResourceKind, ResourceSource
+
+if TYPE_CHECKING:
+    from pi.coding.compaction.strategies import Strategy
+
+
+Section: TypeAlias = Callable[[], str | None]
+
+
+Redactor: TypeAlias = Callable[[str, Sink], str]
+
+
+class Shortcut(Record):
+    """A key, and what it does."""
+
+    key: str
+    handler: Callable[[Any], Any]
+    description: str = ""
+    context: Any
+    owner: Owner
+
+
+class RankedPolicy(Record):
+    """A policy, and where it stands."""
+
+    policy: Policy
+    at: At
+
+
+class Registries:
+    """What counts now. Nothing here knows who reads it."""
+
+    def __init__(
+        self, *, tools_changed: Callable[[], None], policies_changed: Callable[[], None]
+    ) -> None:
+        self.tools: NamedRegistry[ExtensionTool] = NamedRegistry(tools_changed)
+        self.tool_wraps: OrderedList[Wrapping] = OrderedList(tools_changed)
+        self.commands: Commands[ExtensionCommand] = Commands()
+        self.flags: NamedRegistry[ExtensionFlag] = NamedRegistry()
+        self.shortcuts: NamedRegistry[Shortcut] = NamedRegistry()
+        self.views: NamedRegistry[View] = NamedRegistry()
+        self.markdown: OrderedList[Callable[..., str]] = OrderedList()
+        self.sections: NamedRegistry[Section] = NamedRegistry()
+        self.model_wraps: OrderedList[Wrapped] = OrderedList()
+        self.policies: OrderedList[RankedPolicy] = OrderedList(policies_changed)
+        self.strategies: NamedRegistry[Strategy] = NamedRegistry()
+        self.file_layers: OrderedList[FileLayer] = OrderedList(tools_changed)
+        self.references: OrderedList[Reference] = OrderedList(tools_changed)
+        self.redactors: OrderedList[Redactor] = OrderedList()
+        self.services: NamedRegistry[object] = NamedRegistry()
+        self.auth_sources: OrderedList[AuthSource] = OrderedList()
+        self.resolvers: OrderedList[Resolver] = OrderedList()
+        self.resource_kinds: NamedRegistry[ResourceKind] = NamedRegistry()
+        self.resource_sources: OrderedList[ResourceSource] = OrderedList()
+        self.input_modes: NamedRegistry[OwnedMode] = NamedRegistry()
+        self.facts = Facts()
+
+    def policies_at(self, at: At) -> list[Policy]:
+        """The policies of one rank, in order."""
+        return [ranked.policy for ranked in self.policies.values if ranked.at == at]
+
+    def redacted(self, text: str, sink: Sink) -> str:
+        """``text`` as it may leave the program."""
+        for redact in self.redactors.values:
+            text = redact(text, sink)
+        return text
+
+    def hidden_names(self) -> list[tuple[str, str, Owner, Owner]]:
+        """What was registered under a name that counts for somebody else."""
+        kinds: dict[str, NamedRegistry[Any]] = {
+            "tool": self.tools,
+            "flag": self.flags,
+            "shortcut": self.shortcuts,
+            "input mode": self.input_modes,
+            "view": self.views,
+            "section": self.sections,
+            "compaction": self.strategies,
+            "service": self.services,
+            "kind of resource": self.resource_kinds,
+        }
+        hidden = ((kind, *row) for kind, names in kinds.items() for row in names.hidden())
+        return [row for row in hidden if row[2] != row[3]]  # whoever replaces their own wants it
+
+
+# Names that several extensions want: who has them, and who does not.
+
+
+def clashes(registries: Registries) -> list[Clash]:
+    """Every one. Commands of extensions that share a name all count, by numbers."""
+    found = [
+        Clash(kind=kind, name=name, loser=loser.path, winner=winner.path)
+        for kind, name, loser, winner in registries.hidden_names()
+    ]
+    return found + [
+        Clash(kind="command", name=name, loser=owner.path, winner="pi")
+        for name, owner in registries.commands.hidden()
+    ]

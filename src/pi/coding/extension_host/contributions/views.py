@@ -1,0 +1,157 @@
+"""Drawing with what extensions have registered for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from pi.ai.messages import Json
+from pi.base.records import Record
+from pi.coding.bus import PASSED_ON, NamedRegistry, OrderedList, Owner
+from pi.coding.port.drawing import Rows
+from pi.coding.port.extensions import ViewKind, ViewOptions
+
+if TYPE_CHECKING:
+    from pi.coding.extension_host.events.handlers import Failed
+
+
+View: TypeAlias = str | Callable[..., Any]
+"""``view(thing, options, theme)``, or ``package.module:name`` of it, imported when first drawn.
+
+It gives something with ``render(width)``, lines, a text, or ``None`` to have it drawn as usual. Of
+a tool, the first line stands behind its name.
+"""
+
+
+_MARKDOWN = "markdown"
+
+
+class ToolView(Record):
+    """A call of a tool, for the view of the tool."""
+
+    id: str
+    name: str
+    arguments: Json
+    """As far as the model has said them."""
+    state: Literal["asking", "running", "done", "failed", "interrupted"]
+    text: str = ""
+    """What the tool has said so far."""
+    details: Any = None
+    """What the tool tells programs."""
+
+
+class Views:
+    """One that fails is told once, with the name of its extension, and not asked again."""
+
+    def __init__(
+        self,
+        views: NamedRegistry[View],
+        transforms: OrderedList[Callable[..., str]],
+        failed: Failed,
+    ) -> None:
+        self._views = views
+        self._transforms = transforms
+        self._failed = failed
+        self._broken: set[tuple[int, str]] = set()
+        """What has failed, by the number of its owner and by its name."""
+
+    def has(self, kind: ViewKind, name: str) -> bool:
+        """Whether an extension draws this."""
+        return self._views.get(f"{kind}:{name}") is not None
+
+    def has_any(self, kind: ViewKind) -> bool:
+        """Whether an extension draws anything of a kind."""
+        return any(key.startswith(f"{kind}:") for key in self._views.winners())
+
+    def rows(
+        self, kind: ViewKind, name: str, thing: object, options: ViewOptions, theme: Any, width: int
+    ) -> list[str] | None:
+        """What an extension draws; ``None`` if none does, or it leaves it to others."""
+        key = f"{kind}:{name}"
+        row = self._views.winners().get(key)
+        if row is None or (row.owner.number, key) in self._broken:
+            return None
+        try:
+            return drawn_rows(found_view(row.value[1])(thing, options, theme), width)
+        except PASSED_ON:
+            raise
+        except BaseException as problem:
+            self._broken.add((row.owner.number, key))
+            self._failed(row.owner, f"view {key}", problem)
+            return None
+
+    def markdown(self, text: str, about: Mapping[str, Any]) -> str:
+        """Markdown as all extensions together want it drawn."""
+        for row in self._transforms:
+            if (row.owner.number, _MARKDOWN) in self._broken:
+                continue
+            try:
+                text = row.value(text, about)
+            except PASSED_ON:
+                raise
+            except BaseException as problem:
+                self._broken.add((row.owner.number, _MARKDOWN))
+                self._failed(row.owner, _MARKDOWN, problem)
+        return text
+
+
+NO_VIEWS = Views(NamedRegistry(), OrderedList(), lambda owner, what, problem: None)
+"""Where there are no extensions."""
+
+
+def found_view(view: View) -> Callable[..., Any]:
+    """The function of a view."""
+    if not isinstance(view, str):
+        return view
+    module, _, name = view.partition(":")
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    return function
+
+
+def drawn_rows(drawn: Any, width: int) -> list[str] | None:
+    """The lines of whatever a view has given."""
+    if drawn is None:
+        return None
+    if isinstance(drawn, str):
+        return drawn.split("\n")
+    lines: Sequence[str] = drawn.render(width) if hasattr(drawn, "render") else drawn
+    return [str(line) for line in lines]
+
+
+# What extensions say of a session for others to show.
+
+
+class Facts:
+    """Texts by name; rows that may show them are painted when one changes."""
+
+    def __init__(self) -> None:
+        self._texts: NamedRegistry[str] = NamedRegistry(self._changed)
+        self._rows: dict[Hashable, Rows] = {}
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """What counts, by name."""
+        return self._texts.values
+
+    def add(self, name: str, text: str, owner: Owner) -> Callable[[], None]:
+        """Have ``text`` count; gives what takes it back."""
+        return self._texts.add(name, text, owner)
+
+    def show_in(self, key: Hashable, rows: Rows) -> Callable[[], None]:
+        """Have ``rows`` painted at every change, in the place of others of that key.
+
+        Gives what removes them.
+        """
+        self._rows[key] = rows
+
+        def remove() -> None:
+            if self._rows.get(key) is rows:
+                del self._rows[key]
+            rows.remove()
+
+        return remove
+
+    def _changed(self) -> None:
+        for rows in tuple(self._rows.values()):
+            rows.invalidate()

@@ -1,0 +1,1 @@
+"""Finds extensions without running them: files, entry points, manifests."""

@@ -1,0 +1,176 @@
+"""Where extensions are: files and folders, looked at by name only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import field
+
+from pi.base.records import Record
+from pi.coding.extension_host.discovery.manifest import Manifest, read_manifest
+from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.resources.discovery import Selection
+from pi.coding.resources.sources import (
+    Place,
+    SourceInfo,
+    Warn,
+    entries_of,
+    is_file,
+    is_folder,
+    is_there,
+    named_places,
+)
+
+if TYPE_CHECKING:  # loaded with the first extension
+    from pi.coding.bus import Rank
+
+Factory: TypeAlias = Callable[[Any], Any]
+"""``extension(pi)``, sync or async."""
+
+FOREIGN = (".ts", ".js", ".mjs")
+"""Extensions of the original, which only that can run."""
+
+IMPORT_ROOTS: set[str] = set()
+"""The folders of packages that are on ``sys.path`` because of us."""
+
+
+class Candidate(Record):
+    """Something that may be an extension."""
+
+    name: str
+    rank: Rank
+    source: SourceInfo
+    path: Path | None = None
+    """A file, or a folder with ``__init__.py``."""
+    target: str = ""
+    """``package.module:function`` of an installed distribution; beside a path, ``:function``."""
+    import_root: Path | None = None
+    """The folder that it is imported from, with what else it needs."""
+    factory: Factory | None = None
+    """The function itself, of a program that embeds pi."""
+    manifest: Manifest | None = None
+    """What it says of itself, if that is known already."""
+    problem: str = ""
+    """Why its manifest cannot be used, if that is known already."""
+
+    @property
+    def where(self) -> str:
+        """What to call it in a message; no two have the same."""
+        return str(self.path) if self.path is not None else self.target or self.source.path
+
+    def declared(self) -> Manifest:
+        """What it says of itself; ``ExtensionError`` if that cannot be used."""
+        if self.problem:
+            raise ExtensionError(self.problem)
+        if self.manifest is not None:
+            return self.manifest
+        return Manifest() if self.path is None else read_manifest(self.path)
+
+
+class Found(Record):
+    """What lies where extensions may be."""
+
+    candidates: tuple[Candidate, ...] = ()
+    foreign: tuple[str, ...] = ()
+    """Files that need the original."""
+
+
+class Wanted(Record):
+    """What the command line, or a program that embeds pi, says of extensions."""
+
+    discover: bool = True
+    """Whether they are looked for; explicit ones are always taken."""
+    paths: tuple[str, ...] = ()
+    inline: tuple[Factory, ...] = ()
+    """Functions of a program that embeds pi."""
+    given: tuple[Candidate, ...] = ()
+    """Those of the session that this one works for."""
+    flags: dict[str, bool | str] = field(default_factory=dict)
+    """Options that only extensions know."""
+
+
+def inline(factories: Sequence[Factory]) -> Iterator[Candidate]:
+    """Those that a program which embeds pi brings along."""
+    for number, factory in enumerate(factories, 1):
+        name = getattr(factory, "__name__", "extension")
+        source = SourceInfo(path=f"<inline:{number}:{name}>", source="inline", scope="temporary")
+        yield Candidate(name=name, rank="explicit", source=source, factory=factory)
+
+
+def explicit(paths: Sequence[str], cwd: Path, warn: Warn) -> Found:
+    """Those that are named on the command line."""
+    return find(named_places(paths, cwd), "explicit", warn)
+
+
+def find(places: Iterable[Place], rank: Rank, warn: Warn, listed: Selection | None = None) -> Found:
+    """What lies at ``places``; a place that names one extension must exist."""
+    candidates: dict[Path, Candidate] = {}
+    foreign: list[str] = []
+    for place in places:
+        if not is_there(place.path):
+            if place.source != "auto":
+                warn(f"Extension {place.path} does not exist.")
+            continue
+        for path in _extensions(place.path, warn):
+            if not is_there(path) or not (listed is None or listed.admits(path, place.folder)):
+                continue
+            if path.suffix in FOREIGN:
+                foreign.append(str(path))
+            else:
+                real = path.resolve()
+                candidates.setdefault(real, _candidate(path, place, rank))
+    return Found(candidates=tuple(candidates.values()), foreign=tuple(foreign))
+
+
+def _candidate(path: Path, place: Place, rank: Rank) -> Candidate:
+    source = place.info(path)
+    if place.source == "cli":
+        source = SourceInfo(path=str(path), source="cli", scope="temporary")
+    return Candidate(name=path.stem, rank=rank, source=source, path=path)
+
+
+def _extensions(path: Path, warn: Warn) -> Iterator[Path]:
+    """A file or package itself, or those that lie directly in a folder."""
+    if is_file(path) or _is_package(path):
+        yield path
+        return
+    if (named := _named_in_manifest(path, warn)) is not None:
+        yield from named
+        return
+    for entry in entries_of(path):
+        if not entry.name.startswith((".", "_")):
+            yield from _in_folder(entry, warn)
+
+
+def _in_folder(entry: Path, warn: Warn) -> Iterator[Path]:
+    if entry.suffix in (".py", ".ts", ".js") or _is_package(entry):
+        yield entry
+    elif is_folder(entry):
+        named = _named_in_manifest(entry, warn)
+        yield from [entry / "index.ts", entry / "index.js"] if named is None else named
+
+
+def _is_package(path: Path) -> bool:
+    return is_file(path / "__init__.py")
+
+
+def _named_in_manifest(folder: Path, warn: Warn) -> list[Path] | None:
+    """What a folder says that its extensions are; ``None`` if it says nothing of it."""
+    try:
+        listed = read_manifest(folder).extensions
+        if listed is None and is_file(folder / "package.json"):
+            from pi.coding.packages.contents import read_manifest as read_package  # of the original
+
+            listed = (read_package(folder, warn) or {}).get("extensions")
+        if listed is None:
+            return None
+        from pi.coding.resources.ignore import matching_paths  # few manifests list any
+
+        return [path for pattern in listed for path in matching_paths(folder, pattern)]
+    except ExtensionError as problem:
+        warn(problem.explain())
+    except (ValueError, OSError) as problem:  # no pattern below the folder
+        warn(f"The extensions that {folder} names are not used: {problem}")
+    return []

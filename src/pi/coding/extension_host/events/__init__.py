@@ -1,0 +1,1 @@
+"""The events that extensions receive, and how handlers are called."""

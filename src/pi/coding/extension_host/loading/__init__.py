@@ -1,0 +1,1 @@
+"""Loads and unloads extensions."""

@@ -1,0 +1,110 @@
+"""Packages as lines of text. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from pi.base.terminal_text import one_line
+from pi.coding.packages.contents import THEIRS
+from pi.coding.packages.discovery import Configured, Package
+from pi.coding.packages.entries import Kind
+from pi.coding.packages.source import without_password
+from pi.coding.packages.staging import Arrival, Outcome
+from pi.coding.resources.sources import Scope
+
+TITLES: dict[Scope, str] = {"user": "User packages:", "project": "Project packages:"}
+_COMMIT = re.compile(r"[0-9a-f]{40,64}")
+_SHOWN_COMMIT = 12
+
+
+def list_lines(configured: Sequence[Configured]) -> Iterator[str]:
+    """What ``pi list`` shows."""
+    if not configured:
+        yield "No packages installed."
+    for scope, title in TITLES.items():
+        here = [each for each in configured if each.scope == scope]
+        if here:
+            yield title
+        for each in here:
+            changed = each.delta is not None or each.entry.wishes or not each.entry.autoload
+            yield f"  {source_name(each)}" + (" (filtered)" if changed else "")
+            yield f"    {one_line(str(each.root))}" + ("" if each.installed else " (not installed)")
+
+
+def config_lines(packages: Iterable[Package]) -> Iterator[str]:
+    """What ``pi config`` shows: every resource, and whether it is used."""
+    for package in packages:
+        yield f"{source_name(package.configured)} ({package.configured.scope})"
+        offered = package.resources
+        for kind, name in offered:
+            mark = "x" if name in package.chosen.get(kind, ()) else " "
+            yield f"  [{mark}] {kind:10} {one_line(name)}{resource_note(kind, name)}"
+        if not offered:
+            yield "  (nothing that pi uses)"
+
+
+def resource_note(kind: Kind, name: str) -> str:
+    """What is to be said of a resource that is of no use here."""
+    return " (needs the original)" if kind == "extensions" and name.endswith(THEIRS) else ""
+
+
+def update_line(configured: Configured, outcome: Outcome) -> str:
+    """What came of an update."""
+    name, before, after = source_name(configured), _version(outcome.before), _version(outcome.after)
+    match outcome.change:
+        case "fetched" if before:
+            return f"Updated {name}: {before} → {after}"
+        case "fetched":
+            return f"Installed {name}: {after}"
+        case "current":
+            return f"{name} is up to date: {after}"
+        case "pinned":
+            return f"Skipped {name}: pinned at {after}"
+        case "kept":
+            return f"Kept {name}: {after} is newer than what can be had"
+        case "in place":
+            return f"{name} is used where it is"
+
+
+def arrival_lines(arrivals: Iterable[Arrival]) -> Iterator[str]:
+    """What an installation brings; what is there already is left out."""
+    for each in arrivals:
+        before, after = _version(each.before), _version(each.version)
+        if before != after:
+            yield (
+                f"{one_line(each.name)} {before} → {after}"
+                if before
+                else (f"{one_line(each.name)} {after}")
+            )
+
+
+def source_name(configured: Configured) -> str:
+    """The source as the settings have it, fit for a terminal."""
+    return without_password(configured.entry.source)
+
+
+def _version(text: str) -> str:
+    return text[:_SHOWN_COMMIT] if _COMMIT.fullmatch(text) else one_line(text)
+
+
+# How this pi is updated: with whatever installed it, from wheels only. Pure.
+
+
+NAME = "pi-harness"
+
+
+def update_command(module: Path, *, prefix: Path, executable: Path) -> str:
+    """The command that updates the pi whose file is ``module``.
+
+    ``prefix`` and ``executable`` are those of the Python that runs it.
+    """
+    if not any(part in ("site-packages", "dist-packages") for part in module.parts):
+        return f"git -C {module.parent} pull"  # it runs from a checkout
+    parts = prefix.parts
+    if "uv" in parts and "tools" in parts:
+        return f"uv tool upgrade --no-build {NAME}"
+    if "pipx" in parts:
+        return f"pipx upgrade --pip-args='--only-binary=:all:' {NAME}"
+    return f"{executable} -m pip install --only-binary :all: --upgrade {NAME}"

@@ -1,0 +1,288 @@
+"""What a session stands on: trust, settings, the log, extensions, and who can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from pi.ai.messages import Json
+from pi.ai.provider import Provider
+from pi.base.errors import PiError
+from pi.base.records import replace
+from pi.coding.bus import Bus
+from pi.coding.extension_host.dormant import Lender
+from pi.coding.models.starting import Start, Wishes, find_starting_model
+from pi.coding.runtime.extensions.session_extensions import Extensions
+from pi.coding.runtime.extensions.sources import ExtensionPlaces
+from pi.coding.runtime.live import Core, image_limits, session_variables
+from pi.coding.runtime.machine import CurrentVariables, Host
+from pi.coding.runtime.models import Asking, credential_store, take_over
+from pi.coding.runtime.options import Parts, SessionOptions
+from pi.coding.runtime.secrets import KnownSecrets
+from pi.coding.runtime.session_places import listed_session_dir, shelf_of
+from pi.coding.runtime.tool_support import ForSession
+from pi.coding.runtime.workspace import (
+    Workspace,
+    open_workspace,
+    own_settings,
+    skipped_files,
+)
+from pi.coding.session.context import chosen_model, chosen_thinking_level
+from pi.coding.session.log import SessionLog
+from pi.coding.session.opening import Shelf
+from pi.coding.tools.images import ImageLimits
+from pi.coding.trust import Trust, TrustStore, decide_trust
+
+if TYPE_CHECKING:  # loaded with the first extension, or job
+    from pi.coding.extension_host.host import ExtensionHost
+    from pi.coding.shell.jobs import Job
+
+T = TypeVar("T")
+
+
+class Ground:
+    """Found before there is a session, in steps of which each needs what came before."""
+
+    workspace: Workspace
+    log: SessionLog
+    asking: Asking
+    start: Start
+
+    def __init__(self, cwd: Path, host: Host, options: SessionOptions, parts: Parts) -> None:
+        self._cwd = cwd
+        self.host = host
+        self.options = options
+        self.parts = parts
+        self.bus = parts.bus or Bus()
+        self.lender = Lender()
+        self.storage = parts.auth_storage or credential_store(host)
+        self.secrets = KnownSecrets(
+            host,
+            self.storage,
+            environ=self._variables,
+            rows=self._provider_rows,
+            clients=self._oauth_clients,
+        )
+        self.extensions = self._new_extensions()
+        self._answers: dict[str, bool] = {}
+        """What the user said about directories for this run only."""
+        self._skipped: tuple[Path, ...] = ()
+        """The files of which the user knows that they were not read."""
+        self._served: Core | None = None
+        self._opened = AsyncExitStack()
+        """What is to be let go when no session comes of it."""
+
+    def serve(self, core: Core) -> None:
+        """From now on there is a session."""
+        self._served = core
+        self.asking.serve(core, api_key=self.options.api_key)
+
+    async def give_up(self) -> None:
+        """Let go of what was opened: locks, connections, extensions."""
+        await self._opened.aclose()
+
+    async def find(self) -> None:
+        """Trust, settings, the session itself, extensions, and the models that there are."""
+        self._opened.push_async_callback(self.extensions.close)
+        await self.extensions.load_own(self._cwd)
+        self.workspace = await self._first_workspace(self._cwd)
+        self._adopt_strays()
+        self.log = self.parts.open_log(self.shelf(self._cwd))
+        self._opened.callback(self.log.close)
+        await self._move_to(Path(self.log.header.cwd))
+        self.tell_skipped()
+        if self.parts.auth_storage is None:
+            await take_over(self.host, self.workspace.settings, self.storage)
+        variables = CurrentVariables(lambda: self._here.environment.values)
+        self.asking = Asking(
+            replace(self.host, environ=variables),
+            self.workspace.cwd,
+            settings=lambda: self._here.settings,
+            values=self.workspace.values,
+            registry=self.parts.registry,
+            storage=self.storage,
+            extensions=self.lender,
+        )
+        self._opened.push_async_callback(self.asking.close)
+        await self.extensions.load_project(self.workspace)
+        self.extensions.connect(self.asking.registry)
+        self.start = await find_starting_model(self._wishes(), self.asking.registry)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nobody has spoken in the session yet."""
+        return not self.log.is_saved and self.log.leaf is None
+
+    async def decide_trust(self, cwd: Path) -> Trust:
+        """Whether the project in ``cwd``, with what is in it now, may be read.
+
+        To be called before every reading: files can appear at any time.
+        """
+        if self.parts.trust is not None:
+            return self.parts.trust.within(cwd)
+        settings = self.parts.settings or own_settings(self.host, self.options)
+        return await decide_trust(
+            cwd,
+            TrustStore(self.host.agent_dir / "trust.json", clock=self.host.clock),
+            home=self.host.home,
+            bus=self.bus,
+            flag=self.options.approve,
+            default=settings.values.default_project_trust,
+            ask=self.parts.ask_trust,
+            answers=self._answers,
+        )
+
+    async def open_workspace(
+        self, cwd: Path, trust: Trust, before: Workspace | None = None
+    ) -> Workspace:
+        """What is in a folder, as far as ``trust`` allows it.
+
+        Values that were set for this run in the workspace ``before`` hold in this one, too.
+        """
+        return await open_workspace(
+            cwd,
+            self.host,
+            self.options,
+            trust,
+            session=self._for_session(),
+            settings=self.parts.settings,
+            overrides=before.settings.overrides if before else None,
+        )
+
+    async def workspace_under(self, trust: Trust, cwd: Path, now: Workspace) -> Workspace:
+        """What is in a folder for the next session: ``now`` if that allows neither more nor less.
+
+        Background commands run on in a workspace that stays.
+        """
+        if cwd != now.cwd or not trust.allows_as_much_as(now.trust, cwd):
+            return await self.open_workspace(cwd, trust, now)
+        return replace(now, trust=trust)
+
+    def tell_skipped(self) -> None:
+        """Report the files that were not read because they are not trusted, each one once.
+
+        To be called when the session is shown: what is reported before is cleared with the old one.
+        """
+        here = self._here
+        skipped = skipped_files(here.cwd, self.host, self.options, here.trust)
+        new = [str(path) for path in skipped if path not in self._skipped]
+        self._skipped = skipped
+        if new:
+            self.host.report(
+                f"Not trusted, so not read: {', '.join(new)}. Use --approve to allow it once."
+            )
+
+    def shelf(self, cwd: Path) -> Shelf:
+        """Where the sessions of a folder are kept."""
+        settings = self._here.settings
+        custom = self.parts.session_dir or listed_session_dir(settings, cwd)
+        shelf = shelf_of(self.host, cwd, settings, custom)
+        return shelf if self.parts.persistent else replace(shelf, directory=None)
+
+    # ----------------------------------------------------------------------------------------------
+
+    def _adopt_strays(self) -> None:
+        """Have sessions found that very old versions kept beside their folders."""
+        if any(self.host.agent_dir.glob("*.jsonl")):
+            from pi.coding.session.file_operations import (
+                adopt_strays,  # hardly anybody has such files
+            )
+
+            adopt_strays(self.host.agent_dir)
+
+    # The secrets are asked for before there is a workspace, too.
+
+    def _variables(self) -> Mapping[str, str]:
+        return self._here.environment.values if hasattr(self, "workspace") else self.host.environ
+
+    def _provider_rows(self) -> Iterable[Provider]:
+        return self.asking.registry.models.get_providers() if hasattr(self, "asking") else ()
+
+    def _oauth_clients(self) -> Mapping[str, Json]:
+        return self._here.values.oauth_clients if hasattr(self, "workspace") else {}
+
+    @property
+    def _here(self) -> Workspace:
+        return self.workspace if self._served is None else self._served.workspace
+
+    def _new_extensions(self) -> Extensions:
+        places = ExtensionPlaces(self.host, self.options.extensions, self.parts.settings)
+        extensions = Extensions(self.lender, self._new_host, places, self.bus, mode=self.parts.mode)
+        if self.parts.ui is not None:
+            extensions.attach(self.parts.ui, self.parts.mode)
+        if self.parts.parent is not None:
+            extensions.make_host()  # what guards the other session guards this one
+        return extensions
+
+    def _new_host(self) -> ExtensionHost:
+        from pi.coding.extension_host.host import ExtensionHost
+
+        machine = self.host
+        return ExtensionHost(
+            agent_dir=machine.agent_dir,
+            cwd=self._cwd,
+            environ=machine.environ,
+            clock=machine.clock,
+            report=machine.report,
+            flags=self.options.extensions.flags,
+            mode=self.parts.mode,
+            parent=self.parts.parent,
+            on_stall=self.parts.on_stall,
+        )
+
+    def _for_session(self) -> ForSession:
+        """What tools ask of the session; before there is one, nothing is known."""
+        known = self._known
+        return ForSession(
+            secrets=self.secrets,
+            variables=lambda: known(session_variables, {}),
+            new_artifact=lambda: known(lambda core: core.artifacts.allocate("bash"), None),
+            image_limits=lambda: known(image_limits, ImageLimits()),
+            file_layers=self.lender.file_layers,
+            tools=lambda: known(lambda core: core.toolbox.active_names, ()),
+            has_screen=self.parts.mode == "tui",
+            job_ended=self._job_ended,
+        )
+
+    async def _job_ended(self, job: Job) -> None:
+        from pi.coding.runtime.live import report_job  # few sessions have jobs
+
+        if self._served is not None:
+            await report_job(self._served, job)
+
+    def _known(self, ask: Callable[[Core], T], otherwise: T) -> T:
+        return otherwise if self._served is None else ask(self._served)
+
+    async def _move_to(self, home: Path) -> None:
+        if home == self._cwd or (self.parts.stays_if_gone and not home.is_dir()):
+            return
+        from pi.coding.session.lookup import check_directory  # only for a session that is kept
+
+        try:
+            check_directory(str(home), self.log.file, str(self._cwd))
+        except PiError:
+            self.log.close()
+            raise
+        await self.workspace.close()
+        self.workspace = await self._first_workspace(home)
+
+    async def _first_workspace(self, cwd: Path) -> Workspace:
+        return await self.open_workspace(cwd, await self.decide_trust(cwd))
+
+    def _wishes(self) -> Wishes:
+        options, values = self.options, self.workspace.values
+        known = chosen_model(self.log)
+        return Wishes(
+            model=self.parts.model,
+            pattern=options.model,
+            provider=options.provider,
+            thinking=options.thinking,
+            scope=options.models if options.models is not None else values.enabled_models or (),
+            session=(known.provider, known.model_id) if known else None,
+            session_thinking=chosen_thinking_level(self.log) if known else None,  # type: ignore[arg-type]
+            default=(values.default_provider, values.default_model),
+            default_thinking=values.default_thinking_level,
+            model_thinking=values.model_thinking_levels,
+        )

@@ -1,0 +1,119 @@
+"""Discovery, one piece at a time, for programs that want to change a part of what is found.
+
+All of it reads files and blocks meanwhile. ``None`` stands for the current directory, for the
+user's own agent directory, for the settings in files, and for the stored decision about trust: of a
+project nothing is read unless it is ``trusted``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi.agent.skills import Skill
+from pi.ai.auth.storage import AuthStorage
+from pi.coding.models.registry import ModelRegistry
+from pi.coding.resources.context_files import ContextFile
+from pi.coding.resources.discovery import Resources, Wanted
+from pi.coding.resources.prompts import PromptTemplate
+from pi.coding.runtime import models
+from pi.coding.runtime.machine import settings_here, stored_trust
+from pi.coding.runtime.options import SessionOptions
+from pi.coding.runtime.session_places import directory_given, host_given
+from pi.coding.runtime.workspace import discover_resources, local_env
+from pi.coding.settings.settings import Settings
+from pi.coding.trust import Trust
+
+if TYPE_CHECKING:
+    from pi.coding.tools.local_env import LocalEnv
+
+
+def discover_auth_storage(agent_dir: Path | str | None = None) -> AuthStorage:
+    """The user's credentials."""
+    return AuthStorage(host_given(agent_dir).agent_dir / "auth.json")
+
+
+def discover_models(
+    cwd: Path | str | None = None,
+    agent_dir: Path | str | None = None,
+    *,
+    auth_storage: AuthStorage | None = None,
+    settings: Settings | None = None,
+) -> ModelRegistry:
+    """Every model that files and environment give access to; close its ``models`` when done."""
+    return models.discover_models(
+        host_given(agent_dir),
+        directory_given(cwd),
+        values=settings.values if settings else None,
+        storage=auth_storage,
+    )
+
+
+def discover_context_files(
+    cwd: Path | str | None = None,
+    agent_dir: Path | str | None = None,
+    *,
+    trusted: bool | None = None,
+) -> tuple[ContextFile, ...]:
+    """AGENTS.md and its kin, from the most general to the nearest."""
+    wanted = Wanted(skills=False, prompts=False)
+    return _found(wanted, cwd, agent_dir, None, trusted=trusted).context.files
+
+
+def discover_skills(
+    cwd: Path | str | None = None,
+    agent_dir: Path | str | None = None,
+    *,
+    settings: Settings | None = None,
+    trusted: bool | None = None,
+) -> tuple[Skill, ...]:
+    """The skills of the user, of packages and, if it is trusted, of the project."""
+    wanted = Wanted(context_files=False, prompts=False)
+    found = _found(wanted, cwd, agent_dir, settings, trusted=trusted).skills
+    return tuple(each.skill for each in found)
+
+
+def discover_prompt_templates(
+    cwd: Path | str | None = None,
+    agent_dir: Path | str | None = None,
+    *,
+    settings: Settings | None = None,
+    trusted: bool | None = None,
+) -> tuple[PromptTemplate, ...]:
+    """The prompt templates of the user, of packages and, if it is trusted, of the project."""
+    wanted = Wanted(context_files=False, skills=False)
+    return _found(wanted, cwd, agent_dir, settings, trusted=trusted).prompts
+
+
+def local_environment(
+    cwd: Path | str | None = None,
+    agent_dir: Path | str | None = None,
+    *,
+    settings: Settings | None = None,
+) -> LocalEnv:
+    """The files and the shell of this machine, for tools of one's own: an ``ExecutionEnv``.
+
+    Commands run as in a session: in the shell of the settings, without credentials in their
+    environment. Its owner closes it.
+    """
+    here, host = directory_given(cwd), host_given(agent_dir)
+    return local_env(here, host, settings or settings_here(host, here))
+
+
+# --------------------------------------------------------------------------------------------------
+
+
+def _found(
+    wanted: Wanted,
+    cwd: Path | str | None,
+    agent_dir: Path | str | None,
+    settings: Settings | None,
+    *,
+    trusted: bool | None,
+) -> Resources:
+    here, host = directory_given(cwd), host_given(agent_dir)
+    said = None if trusted is None else Trust(trusted=trusted, source="flag")
+    trust = said or stored_trust(host, here)
+    settings = settings or settings_here(host, here, trust)
+    _, resources = discover_resources(here, host, SessionOptions(resources=wanted), trust, settings)
+    return resources

@@ -1,0 +1,1 @@
+"""The extensions of a session: where they are found, loading, calling them."""

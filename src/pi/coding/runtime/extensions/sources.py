@@ -1,0 +1,138 @@
+"""Where the extensions of a session are looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi.base.errors import PiError
+from pi.base.records import replace
+from pi.coding.extension_host.discovery import finding
+from pi.coding.extension_host.discovery.entry_points import installed
+from pi.coding.extension_host.discovery.finding import Candidate, Found
+from pi.coding.resources.discovery import Selection
+from pi.coding.resources.sources import Place
+from pi.coding.runtime.machine import Host
+from pi.coding.runtime.workspace import Workspace
+from pi.coding.settings.files import SettingsFile
+from pi.coding.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from pi.coding.bus import Rank
+    from pi.coding.packages.discovery import Package
+
+
+class ExtensionPlaces:
+    """Looks by name only: nothing of an extension is run, and nothing of a project before trust."""
+
+    def __init__(self, machine: Host, wanted: finding.Wanted, settings: Settings | None) -> None:
+        self._machine = machine
+        self._wanted = wanted
+        self._settings = settings
+        self.flags = wanted.flags
+        """Options of the command line that only extensions know."""
+        self.foreign: list[str] = []
+        """Files that need the original."""
+        self._told = False
+
+    def own(self, cwd: Path) -> Iterator[Candidate]:
+        """Those that need no trust: installed ones, the person's, and those of the command line."""
+        report = self._warn
+        if self._wanted.discover:
+            yield from installed(self._machine.agent_dir, self._machine.import_path)
+            folder = Place(path=self._machine.agent_dir / "extensions")
+            listed = Selection.of(self._listed(), self._machine.agent_dir)
+            yield from self._taken(
+                finding.find((folder, *listed.places("user")), "user", report, listed)
+            )
+            yield from self._tools(Place(path=self._machine.agent_dir / "tools"), "user")
+        yield from self._taken(finding.explicit(self._files(cwd), cwd, report))
+        yield from finding.inline(self._wanted.inline)
+        yield from self._wanted.given
+
+    def of_workspace(self, workspace: Workspace) -> Iterator[Candidate]:
+        """Those of packages, and of the project if it is trusted."""
+        yield from self.of_packages(workspace.packages)
+        yield from self.of_project(workspace)
+
+    def of_packages(self, packages: Iterable[Package]) -> Iterator[Candidate]:
+        """Those that packages bring."""
+        for package in packages:
+            explicit = package.configured.scope == "temporary"
+            if not explicit and not self._wanted.discover:
+                continue
+            base = package.configured.root
+            self._note_foreign(str(base / name) for name in package.foreign)
+            functions = package.functions
+            rank: Rank = "explicit" if explicit else "package"
+            found = finding.find(package.places("extensions"), rank, self._warn)
+            for candidate in self._taken(found):
+                function = functions.get(candidate.path) if candidate.path else None
+                yield replace(
+                    candidate,
+                    import_root=package.import_root,
+                    target=f":{function}" if function else "",
+                )
+
+    def of_project(self, workspace: Workspace) -> Iterator[Candidate]:
+        """Those of a trusted project."""
+        if not self._wanted.discover or not workspace.trust.trusted:
+            return
+        base = workspace.cwd / ".pi"
+        folder = Place(path=base / "extensions", scope="project")
+        raw = workspace.settings.layer("project", ("extensions",))
+        listed = Selection.of(_texts(raw), base)
+        found = finding.find((folder, *listed.places("project")), "project", self._warn, listed)
+        yield from self._taken(found)
+        yield from self._tools(Place(path=base / "tools", scope="project"), "project")
+
+    def tell_foreign(self) -> None:
+        """Say once, in one line, how many extensions only the original can run."""
+        if self.foreign and not self._told:
+            self._told = True
+            one = len(self.foreign) == 1
+            self._machine.report(
+                f"{len(self.foreign)} of the extensions here {'is' if one else 'are'} written for"
+                f" the original pi and {'stays' if one else 'stay'} unused; /extensions lists them."
+            )
+
+    def _files(self, cwd: Path) -> list[str]:
+        """What ``-e`` names and is no package."""
+        if not self._wanted.paths:
+            return []
+        from pi.coding.packages.session_packages import is_package  # few runs name any
+
+        return [path for path in self._wanted.paths if not is_package(path, cwd)]
+
+    def _tools(self, folder: Place, rank: Rank) -> Iterator[Candidate]:
+        """The files of a folder that bring nothing but tools."""
+        found = self._taken(finding.find([folder], rank, self._warn))
+        if found:
+            from pi.coding.extension_host.loading.modules import bringing_tools  # few have any
+
+            taken: dict[str, Path] = {}
+            yield from (bringing_tools(each, taken) for each in found)
+
+    def _taken(self, found: Found) -> tuple[Candidate, ...]:
+        self._note_foreign(found.foreign)
+        return found.candidates
+
+    def _note_foreign(self, paths: Iterable[str]) -> None:
+        self.foreign += [path for path in paths if path not in self.foreign]
+
+    def _listed(self) -> list[str]:
+        if self._settings is not None:
+            return _texts(self._settings.raw.get("extensions"))
+        file = SettingsFile(self._machine.agent_dir / "settings.json", clock=self._machine.clock)
+        try:
+            return _texts(file.read().get("extensions"))
+        except PiError:  # whoever reads all settings says what is wrong
+            return []
+
+    def _warn(self, text: str) -> None:
+        self._machine.report(f"Warning: {text}")
+
+
+def _texts(value: object) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

@@ -1,0 +1,213 @@
+"""The machine and the person that sessions run for; given once, at the rim."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from msgspec import field
+
+from pi.ai.factory import agent_directory, config_root
+from pi.base.clock import Clock, SystemClock
+from pi.base.files import FileProblem, expand_home, read_if_exists
+from pi.base.ids import RandomBytes
+from pi.base.records import Record
+from pi.coding.settings.settings import Settings
+from pi.coding.trust import Trust, TrustStore, nearest
+
+# ``.env`` files: variables for pi itself, below those of the process and never for its children.
+#
+# Only names that the process does not have are taken, from the first file that has them: the
+# trusted project's, the agent directory's, the config root's, the home folder's.
+
+
+NAME = ".env"
+
+Warn: TypeAlias = Callable[[str], None]
+
+_LINE = r"""(?xms)
+    ^[ \t]* (?:export[ \t]+)? (?P<name>[A-Za-z_][A-Za-z0-9_]*) [ \t]*=[ \t]*
+    (?: "(?P<double> (?:[^"\\]|\\.)* )" | '(?P<single> [^']* )' | (?P<plain> [^\n]*? ) )
+    [ \t]* (?: (?<=[\s"'=]) \#[^\n]* )? $
+    """
+_ESCAPED = r"(?s)\\(.)"
+_MEANS = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+class Environment(Record):
+    """The variables that pi sees, and which of them no child may see."""
+
+    values: Mapping[str, str]
+    from_files: frozenset[str] = frozenset()
+    """Names that only a ``.env`` file has."""
+
+    @property
+    def of_process(self) -> dict[str, str]:
+        """Only what the process was started with."""
+        return {name: value for name, value in self.values.items() if name not in self.from_files}
+
+    def with_file(self, variables: Mapping[str, str]) -> Environment:
+        """This and the variables of one more file, which beats the files before it."""
+        new = {
+            name: value
+            for name, value in variables.items()
+            if name not in self.values or name in self.from_files
+        }
+        if not new:
+            return self
+        return Environment(values={**self.values, **new}, from_files=self.from_files | new.keys())
+
+
+class CurrentVariables(Mapping[str, str]):
+    """Variables that change when a session moves to another directory."""
+
+    def __init__(self, now: Callable[[], Mapping[str, str]]) -> None:
+        self._now = now
+
+    def __getitem__(self, name: str) -> str:
+        return self._now()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._now())
+
+    def __len__(self) -> int:
+        return len(self._now())
+
+
+def layered(process: Mapping[str, str], files: Sequence[Path], warn: Warn) -> Environment:
+    """The process's variables over those of ``files``, of which earlier ones win."""
+    environment = Environment(values=process)
+    for path in reversed(files):
+        environment = environment.with_file(read_dotenv(path, warn))
+    return environment
+
+
+def read_dotenv(path: Path, warn: Warn) -> dict[str, str]:
+    """The variables of a file; none if there is no such file, or if it cannot be read."""
+    try:
+        # Some people keep an environment of Python in a folder of that name.
+        data = None if path.is_dir() else read_if_exists(path)
+    except (FileProblem, OSError) as problem:
+        warn(f"Warning: {path} was not read: {problem}")
+        return {}
+    return parse_dotenv(data.decode("utf-8-sig", "replace")) if data else {}
+
+
+def parse_dotenv(text: str) -> dict[str, str]:
+    """``NAME=value`` line by line, quoted or not; ``OMP_X`` also says ``PI_X``.
+
+    Nothing is expanded. In double quotes, a backslash escapes; either quote may span lines. A line
+    that says nothing of this kind is skipped.
+    """
+    found = {line["name"]: _value(line) for line in re.finditer(_LINE, text.replace("\r\n", "\n"))}
+    mirrored = {
+        f"PI_{name.removeprefix('OMP_')}": value
+        for name, value in found.items()
+        if name.startswith("OMP_")
+    }
+    return mirrored | found
+
+
+def _value(line: re.Match[str]) -> str:
+    if line["double"] is not None:
+        return re.sub(_ESCAPED, lambda escape: _MEANS.get(escape[1], escape[1]), line["double"])
+    return line["single"] if line["single"] is not None else line["plain"]
+
+
+def _ignore(text: str) -> None:
+    """Nobody reads notices."""
+
+
+def _temporary(environ: Mapping[str, str]) -> Path:
+    """Where files lie that nobody misses; ``tempfile`` finds it too, but takes longer."""
+    named = (environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
+    return next((Path(name) for name in named if name and Path(name).is_dir()), Path("/tmp"))
+
+
+def _documentation(environ: Mapping[str, str]) -> Path:
+    """Where the person says; beside the package where it is installed, at the top of a checkout."""
+    if named := environ.get("PI_PACKAGE_DIR"):
+        return expand_home(named) / "docs"
+    installed = Path(__file__).parents[2] / "docs"
+    return installed if installed.is_dir() else Path(__file__).parents[4] / "docs"
+
+
+class Host(Record):
+    """What every session of a process shares, and nothing that changes."""
+
+    environ: Mapping[str, str]
+    """What pi sees, the person's own ``.env`` files included."""
+    home: Path
+    agent_dir: Path
+    temp_dir: Path
+    from_dotenv: frozenset[str] = frozenset()
+    """Names of ``environ`` that only a ``.env`` file has; no child sees them."""
+    clock: Clock = field(default_factory=SystemClock)
+    random_bytes: RandomBytes = os.urandom
+    report: Callable[[str], None] = _ignore
+    """Told, in one line each, what the person should know: warnings and notices."""
+    import_path: tuple[str, ...] | None = None
+    """Where extensions may be installed; ``None`` means wherever Python imports from."""
+    docs: Path = field(default_factory=lambda: _documentation({}))
+    """Where pi's own documentation is."""
+
+    @classmethod
+    def of(
+        cls,
+        environ: Mapping[str, str],
+        *,
+        agent_dir: Path | None = None,
+        clock: Clock | None = None,
+        report: Callable[[str], None] = _ignore,
+    ) -> Host:
+        """The host that an environment describes."""
+        home = Path(environ.get("HOME") or Path.home())
+        agent_dir = agent_dir or agent_directory(environ)
+        folders = (agent_dir, config_root(environ), home)
+        files = [folder / NAME for folder in folders]
+        environment = layered(environ, files, report)
+        return cls(
+            environ=environment.values,
+            home=home,
+            agent_dir=agent_dir,
+            temp_dir=_temporary(environ),
+            from_dotenv=environment.from_files,
+            clock=clock or SystemClock(),
+            report=report,
+            docs=_documentation(environ),
+        )
+
+    @property
+    def environment(self) -> Environment:
+        """The variables, and where they come from."""
+        return Environment(values=self.environ, from_files=self.from_dotenv)
+
+    @property
+    def offline(self) -> bool:
+        """Whether nothing may be asked that nobody asked for."""
+        return flag(self.environ, "PI_OFFLINE")
+
+
+def flag(environ: Mapping[str, str], name: str) -> bool:
+    """Whether a variable is set to yes."""
+    return environ.get(name, "").strip().lower() in ("1", "true", "yes", "on")
+
+
+def stored_trust(host: Host, cwd: Path) -> Trust:
+    """What the user has decided about a project before, or always decides; nobody is asked."""
+    decisions = TrustStore(host.agent_dir / "trust.json", clock=host.clock).decisions()
+    own = Settings.of(host.agent_dir, cwd, clock=host.clock).values
+    always, known = own.default_project_trust == "always", nearest(decisions, cwd)
+    trusted = always if known is None else known
+    return Trust(
+        trusted=trusted, source="stored", decisions=decisions, by_default=trusted and always
+    )
+
+
+def settings_here(host: Host, cwd: Path, trust: Trust | None = None) -> Settings:
+    """The user's settings and, if the user trusts it, the project's."""
+    trust = trust or stored_trust(host, cwd)
+    return Settings.of(host.agent_dir, cwd, trusted=trust.trusted, clock=host.clock)

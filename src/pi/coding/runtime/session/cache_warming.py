@@ -1,0 +1,143 @@
+"""Keeping a provider's cache of the conversation warm while a tool, or the person, takes time.
+
+Only models whose ``promptCache`` says how long that cache lives are asked, and only where it is
+cheaper than to fill the cache again; extensions have the last word.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from contextvars import Context as TaskContext
+from itertools import count
+
+from msgspec import UNSET
+
+from pi.agent.agent import StreamFn
+from pi.agent.events import AgentSettled, MessageEnd, MessageStart
+from pi.ai.events import Start
+from pi.ai.messages import AssistantMessage, Context
+from pi.ai.models.model import MILLION, Model, PromptCache, rates_for
+from pi.ai.request import StreamOptions
+from pi.coding.extension_host.events.session import SessionEnding, WarmCache
+from pi.coding.runtime.live import Core
+from pi.coding.session.entries import UsageEntry
+
+EARLY = 0.9
+"""The part of a cache's life after which it is read again."""
+PATIENCE = 0.5
+"""How likely a person who rests goes on before the cache has ended once more."""
+
+
+class CacheWarming:
+    """Waits beside the session; whatever is asked otherwise begins the wait anew."""
+
+    def __init__(self, core: Core, stream: StreamFn) -> None:
+        self._core = core
+        self._stream = stream
+        self._waiting: asyncio.Task[None] | None = None
+        self._spent: list[UsageEntry] = []
+        """What it has cost in a run; the log gets it when the run is over."""
+        core.bus.on(SessionEnding, lambda _: self._stop())
+
+    async def hear(self, event: object) -> None:
+        """Follow what the agent tells."""
+        match event:
+            case MessageStart(message=AssistantMessage()):
+                self._stop()
+            case MessageEnd(message=AssistantMessage() as answer):
+                self._begin(answer)
+            case AgentSettled():
+                if self._wanted != "idle":
+                    self._stop()
+                await self._note()
+
+    async def close(self) -> None:
+        """Wait no more."""
+        waiting = self._waiting
+        self._stop()
+        if waiting is not None:
+            await asyncio.wait({waiting})
+
+    @property
+    def _wanted(self) -> str:
+        return self._core.workspace.values.cache_warming
+
+    def _begin(self, answer: AssistantMessage) -> None:
+        self._stop()
+        long = self._core.host.environ.get("PI_CACHE_RETENTION") == "long"
+        seconds = lifetime(self._core.agent.model, long=long)
+        if seconds is not None and self._wanted != "off" and self._core.elsewhere is None:
+            self._waiting = asyncio.get_running_loop().create_task(
+                self._keep_warm(answer, seconds * EARLY),
+                name="cache warming",
+                context=TaskContext(),  # it is no work of the run that it watches
+            )
+
+    def _stop(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+    async def _keep_warm(self, answer: AssistantMessage, seconds: float) -> None:
+        usage = answer.usage
+        tokens = usage.input + usage.cache_read + usage.cache_write + usage.output
+        for times in count(1):
+            await self._core.host.clock.sleep(seconds)
+            probability = 1.0 if self._core.agent.is_running else PATIENCE**times
+            question = decision(self._core.agent.model, tokens, probability)
+            if (await self._core.bus.ask(question)).action == "stop":
+                return
+            await self._read_again()
+
+    async def _read_again(self) -> None:
+        """Ask as usual, and hang up at the first word; what it cost is in the log.
+
+        A shorter answer is not asked for: another limit may mean another cache.
+        """
+        request = self._core.agent.next_request()
+        options = StreamOptions(reasoning=request.thinking, tool_choice=request.tool_choice)
+        context = Context(messages=tuple(request.messages))
+        async with aclosing(self._stream(request.model, context, options)) as stream:
+            async for event in stream:
+                if not isinstance(event, Start):
+                    break
+        answer = await stream.result()
+        self._spent.append(
+            UsageEntry(
+                kind="cache-warming",
+                provider=request.model.provider,
+                model=request.model.id,
+                usage=answer.usage,
+                note=answer.error_message if answer.stop_reason == "error" else UNSET,
+            )
+        )
+        if not self._core.agent.is_running:
+            await self._note()
+
+    async def _note(self) -> None:
+        spent, self._spent = self._spent, []
+        for entry in spent:
+            await self._core.add(entry)
+
+
+def lifetime(model: Model, *, long: bool) -> int | None:
+    """How many seconds a provider keeps the conversation; ``None`` if that is not known."""
+    cache = model.prompt_cache
+    if not isinstance(cache, PromptCache):
+        return None
+    seconds = cache.long if long else cache.short
+    return seconds if isinstance(seconds, int) and seconds > 0 else None
+
+
+def decision(model: Model, tokens: int, probability: float) -> WarmCache:
+    """Whether it pays to read ``tokens`` again now, if they are wanted with that probability."""
+    rates = rates_for(model.cost, tokens)
+    warm = tokens * rates.cache_read / MILLION
+    miss = tokens * max(rates.cache_write, rates.input) / MILLION
+    return WarmCache(
+        warm_cost=warm,
+        miss_cost=miss,
+        continuation_probability=probability,
+        action="warm" if warm < miss * probability else "stop",
+    )

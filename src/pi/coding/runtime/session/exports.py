@@ -1,0 +1,87 @@
+"""A session for others, without the person's secrets: a file, a text, or a page on the web."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+
+from pi.ai.messages import SystemMessage
+from pi.ai.transcript import Instructions, fold
+from pi.base.records import Record
+from pi.coding.export.files import destination, export_session, transcript_of
+from pi.coding.export.redaction import Redactor
+from pi.coding.export.share import GH_VARIABLES, Shared, command_handler, share_session
+from pi.coding.export.text import render_text
+from pi.coding.runtime.live import Core
+from pi.coding.session.context import convert_to_llm
+
+
+class ShareOptions(Record):
+    """``share`` of the settings."""
+
+    command: tuple[str, ...] = ()
+    """Run with the page's file as its last word, in place of GitHub's program."""
+
+
+class Exports:
+    """Passes a session on, as it is at that moment."""
+
+    def __init__(self, core: Core, secrets: Callable[[], Iterable[str]]) -> None:
+        self._core = core
+        self._secrets = secrets
+
+    async def write(self, output: str | None = None) -> Path:
+        """Write the session to ``output``, or to a page in the working directory; gives the path.
+
+        The name of ``output`` says in which form.
+        """
+        core = self._core
+        cwd = core.workspace.cwd
+        target = None if output is None else destination(output, cwd=cwd, home=core.host.home)
+        work = partial(
+            export_session,
+            core.log,
+            target,
+            cwd=cwd,
+            secrets=self._secrets(),
+            also=partial(core.extensions.redacted, sink="export"),
+            instructions=_instructions(core),
+        )
+        return await asyncio.to_thread(work)
+
+    async def text(self) -> str:
+        """The branch as text, prompt and tools included; empty if nothing was said."""
+        core = self._core
+        also = partial(core.extensions.redacted, sink="export")
+        redactor = Redactor(self._secrets(), also=also)
+        transcript = transcript_of(core.log, redactor, _instructions(core))
+        return await asyncio.to_thread(render_text, transcript)
+
+    async def share(self) -> Shared:
+        """Pass the session on as a page, through the person's own program or as a secret gist.
+
+        Cancelling ends the upload.
+        """
+        core = self._core
+        cwd, env = core.workspace.cwd, core.workspace.program_environment()
+        env_of_process = core.workspace.environment.of_process
+        command = core.workspace.settings.section(("share",), ShareOptions).command
+        own = {name: env_of_process[name] for name in GH_VARIABLES if name in env_of_process}
+        return await share_session(
+            core.log,
+            cwd=cwd,
+            env=env if command else {**env, **own},
+            handler=command_handler(command, cwd=cwd, env=env) if command else None,
+            secrets=self._secrets(),
+            also=partial(core.extensions.redacted, sink="share"),
+            instructions=_instructions(core),
+        )
+
+
+def _instructions(core: Core) -> Instructions | None:
+    """What the model is told now, if it was told anything yet."""
+    messages = convert_to_llm(core.conversation.messages())
+    told = [message for message in messages if isinstance(message, SystemMessage)]
+    return fold(told, keep_later=False)[0] if told else None

@@ -1,0 +1,324 @@
+"""Questions about a session, and its name and labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from msgspec import UNSET
+
+from pi.ai.messages import AssistantMessage, ToolResultMessage, Usage, UserMessage
+from pi.base.errors import PiError
+from pi.coding.compaction.measuring import tokens_in_use
+from pi.coding.extension_host.events.session import SessionInfoChanged
+from pi.coding.port.results import Command, ForkPoint, SessionState
+from pi.coding.runtime.live import Core
+from pi.coding.runtime.session.compaction import Compacting
+from pi.coding.session.context import DisplayTranscript, display_transcript
+from pi.coding.session.entries import (
+    Compaction,
+    Custom,
+    Entry,
+    Label,
+    MessageEntry,
+    SessionHeader,
+    SessionInfo,
+    SessionMessage,
+)
+from pi.coding.session.log import SessionLog
+from pi.coding.session.naming import clean_name
+from pi.coding.session.views import (
+    ContextUsage,
+    SessionStats,
+    TokenTotals,
+    TreeNode,
+    session_tree,
+    spoken_text,
+    tree_json,
+    usage_of,
+)
+
+# What the entries of a session add to its numbers.
+
+
+class Counted(NamedTuple):
+    """One entry."""
+
+    message: type | None
+    """The kind of message that it is, if it is a ``message`` entry."""
+    tool_calls: int
+    usage: Usage | None
+
+
+class EntryCounts:
+    """Of one log. Each entry is decoded once, however often somebody asks: they never change."""
+
+    def __init__(self, log: SessionLog) -> None:
+        self.log = log
+        self._counted: list[Counted] = []
+
+    def all(self) -> list[Counted]:
+        """Of the whole file, in its order."""
+        for place in range(len(self._counted), len(self.log.tree)):
+            self._counted.append(_counted(self.log.at(place)))
+        return self._counted
+
+
+def _counted(entry: Entry) -> Counted:
+    message = entry.message if isinstance(entry, MessageEntry) else None
+    calls = len(message.tool_calls) if isinstance(message, AssistantMessage) else 0
+    return Counted(type(message) if message is not None else None, calls, usage_of(entry))
+
+
+# A session in numbers. Pure but for the log that is read.
+
+
+def session_stats(core: Core, counts: EntryCounts) -> SessionStats:
+    """Counts and cost of the whole file: every branch, and what was compacted away."""
+    counted = counts.all()
+    kinds = Counter(each.message for each in counted if each.message is not None)
+    usages = [each.usage for each in counted if each.usage is not None]
+    file = core.log.file
+    return SessionStats(
+        session_file=UNSET if file is None else str(file),
+        session_id=core.log.header.id,
+        user_messages=kinds[UserMessage],
+        assistant_messages=kinds[AssistantMessage],
+        tool_calls=sum(each.tool_calls for each in counted),
+        tool_results=kinds[ToolResultMessage],
+        total_messages=kinds.total(),
+        tokens=_totals(usages),
+        cost=sum(usage.cost.total for usage in usages),
+        context_usage=context_usage(core) or UNSET,
+    )
+
+
+def context_usage(core: Core) -> ContextUsage | None:
+    """How full the window is; unknown after a compaction until the next answer."""
+    window = core.agent.model.context_window
+    if not core.has_model or window <= 0:
+        return None
+    if _compacted_since_answer(core):
+        return ContextUsage(tokens=None, context_window=window, percent=None)
+    tokens = tokens_in_use(core.conversation)
+    return ContextUsage(tokens=tokens, context_window=window, percent=tokens / window * 100)
+
+
+def session_state(core: Core, *, compacting: bool, auto_compaction: bool) -> SessionState:
+    """What the session is at this moment."""
+    inbox = core.agent.inbox
+    return SessionState(
+        model=core.agent.model if core.has_model else UNSET,
+        thinking_level=core.agent.thinking_level,
+        is_streaming=core.busy,
+        is_compacting=compacting,
+        steering_mode=inbox.steering_mode,
+        follow_up_mode=inbox.follow_up_mode,
+        session_file=UNSET if core.log.file is None else str(core.log.file),
+        session_id=core.log.header.id,
+        session_name=core.log.name or UNSET,
+        auto_compaction_enabled=auto_compaction,
+        message_count=len(core.conversation.messages()),
+        pending_message_count=len(inbox.steering) + len(inbox.follow_ups),
+    )
+
+
+def last_answer_text(core: Core) -> str | None:
+    """The words of the newest answer that has some."""
+    for message in reversed(core.conversation.messages()):
+        if isinstance(message, AssistantMessage) and message.text:
+            return message.text
+    return None
+
+
+def _totals(usages: list[Usage]) -> TokenTotals:
+    return TokenTotals(
+        input=sum(usage.input for usage in usages),
+        output=sum(usage.output for usage in usages),
+        cache_read=sum(usage.cache_read for usage in usages),
+        cache_write=sum(usage.cache_write for usage in usages),
+        total=sum(u.input + u.output + u.cache_read + u.cache_write for u in usages),
+    )
+
+
+def _compacted_since_answer(core: Core) -> bool:
+    log, place = core.log, core.log.leaf
+    while place is not None:
+        match log.at(place):
+            case Compaction():
+                return True
+            case MessageEntry(message=AssistantMessage(usage=usage)) if usage.total_tokens:
+                return False
+        place = log.tree.parent(place)
+    return False
+
+
+# What can be typed behind a slash, as RPC tells it.
+
+
+def listed_commands(core: Core) -> list[Command]:
+    """Commands of extensions, then templates and skills of the session.
+
+    Of a session that runs elsewhere, only what is done here: the other end has its own templates.
+    """
+    return list(_commands(core))
+
+
+def _commands(core: Core) -> Iterator[Command]:
+    for name, command in core.extensions.commands():
+        yield Command(
+            name=name,
+            description=command.description or UNSET,
+            source="extension",
+            source_info=command.source,
+        )
+    if core.elsewhere is not None:
+        return
+    resources = core.workspace.resources
+    for template in resources.prompts:
+        yield Command(
+            name=template.name,
+            description=template.description or UNSET,
+            source="prompt",
+            source_info=template.source,
+        )
+    for found in resources.skills:
+        yield Command(
+            name=f"skill:{found.skill.name}",
+            description=found.skill.description,
+            source="skill",
+            source_info=found.source,
+        )
+
+
+class SessionFacts:
+    """Reads the session as it is; nothing here waits for the agent."""
+
+    def __init__(self, core: Core, compaction: Compacting) -> None:
+        self._core = core
+        self._compaction = compaction
+        self._counts = EntryCounts(core.log)
+
+    @property
+    def header(self) -> SessionHeader:
+        """The first line of the session."""
+        return self._core.log.header
+
+    @property
+    def cwd(self) -> Path:
+        """Where commands run: the session's folder, or another one if that is gone."""
+        core = self._core
+        return core.workspace.cwd if core.elsewhere is None else Path(core.log.header.cwd)
+
+    @property
+    def file(self) -> Path | None:
+        """Where it is kept; ``None`` in memory."""
+        return self._core.log.file
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether there is a file yet."""
+        return self._core.log.is_saved
+
+    @property
+    def problem(self) -> str | None:
+        """Why its file lacks the latest entries, if it does."""
+        return self._core.log.problem
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether it is not only shown here."""
+        return self._core.elsewhere is None
+
+    def state(self) -> SessionState:
+        """What the session is at this moment."""
+        compaction = self._compaction
+        return session_state(
+            self._core, compacting=compaction.busy, auto_compaction=compaction.automatic
+        )
+
+    def stats(self) -> SessionStats:
+        """The session in numbers."""
+        if self._counts.log is not self._core.log:
+            self._counts = EntryCounts(self._core.log)
+        return session_stats(self._core, self._counts)
+
+    def context_usage(self) -> ContextUsage | None:
+        """How full the window is."""
+        return context_usage(self._core)
+
+    def messages(self) -> Sequence[SessionMessage]:
+        """What the model is shown, system messages included."""
+        return self._core.conversation.messages()
+
+    def transcript(
+        self,
+        most: int,
+        shows: Callable[[Custom], bool] | None = None,
+        *,
+        end: int | None = None,
+    ) -> DisplayTranscript:
+        """What a screen shows of the branch: its newest ``most`` messages, compacted or not.
+
+        ``end`` is that of a transcript read before, whose earlier messages are wanted.
+        """
+        return display_transcript(self._core.log, most, shows, end=end)
+
+    def entries(self, since: str | None = None) -> list[msgspec.Raw]:
+        """Every entry as the file has it, or those after ``since``."""
+        log = self._core.log
+        if since is not None and since not in log.tree:
+            raise PiError(f"Entry not found: {since}")
+        first = 0 if since is None else log.tree.place(since) + 1
+        return [
+            msgspec.Raw(log.line(place).removesuffix(b"\n"))
+            for place in range(first, len(log.tree))
+        ]
+
+    def tree(self) -> list[TreeNode]:
+        """The roots of the tree."""
+        return session_tree(self._core.log)
+
+    def tree_json(self) -> msgspec.Raw:
+        """The roots of the tree with their entries, as RPC tells them."""
+        return msgspec.Raw(tree_json(self._core.log))
+
+    @property
+    def leaf_id(self) -> str | None:
+        """The entry that the next one follows."""
+        return self._core.log.leaf_id
+
+    def fork_points(self) -> list[ForkPoint]:
+        """What the user said on all branches, in the order of the file."""
+        log = self._core.log
+        said = (log.at(at) for at, known in enumerate(log.tree.outlines) if known.type == "message")
+        return [
+            ForkPoint(entry_id=entry.id, text=spoken_text(entry) or "")
+            for entry in said
+            if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
+        ]
+
+    def last_answer(self) -> str | None:
+        """The words of the newest answer that has some."""
+        return last_answer_text(self._core)
+
+    def commands(self) -> list[Command]:
+        """What can be typed behind a slash."""
+        return listed_commands(self._core)
+
+    async def rename(self, name: str) -> None:
+        """Call the session something else."""
+        name = clean_name(name)
+        if not name:
+            raise PiError("Session name cannot be empty")
+        await self._core.add(SessionInfo(name=name))
+        await self._core.tell(SessionInfoChanged(name=name))
+
+    async def label(self, id: str, label: str | None) -> None:
+        """Put a label on an entry, or take it off."""
+        if id not in self._core.log.tree:
+            raise PiError(f"Entry not found: {id}")
+        await self._core.add(Label(target_id=id, label=label or UNSET))

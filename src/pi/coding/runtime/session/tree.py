@@ -1,0 +1,122 @@
+"""Moving the leaf within a session, with notes on what is left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from msgspec import UNSET
+
+from pi.agent.abort import Abort, Aborted
+from pi.agent.compaction.errors import CompactionFailed
+from pi.base.errors import PiError
+from pi.base.records import replace
+from pi.coding.compaction.events import BeforeTree, Notes, TreeMove, TreeMoved, notes_on, tree_move
+from pi.coding.compaction.options import BranchSummaryOptions
+from pi.coding.port.results import Navigated
+from pi.coding.runtime.live import Core
+from pi.coding.runtime.session.compaction import Summaries
+from pi.coding.session.entries import BranchSummary, Label
+from pi.coding.session.views import landing
+
+
+class TreeMoves:
+    """One move at a time; a summary that is being written can be stopped."""
+
+    def __init__(
+        self, core: Core, summaries: Summaries, *, quiet: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._core = core
+        self._summaries = summaries
+        self._quiet = quiet
+        self._abort: Abort | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a summary is being written."""
+        return self._abort is not None
+
+    def abort(self) -> None:
+        """Stop the summary; the leaf then stays where it is."""
+        if self._abort is not None:
+            self._abort.want()
+
+    async def go_to(
+        self,
+        id: str,
+        *,
+        summarize: bool = False,
+        instructions: str = "",
+        replace_instructions: bool = False,
+        label: str = "",
+    ) -> Navigated:
+        """Go to an entry; what was said there is given back, to be said differently."""
+        core = self._core
+        if id not in core.log.tree:
+            raise PiError(f"Entry not found: {id}")
+        core.must_run_here("its leaf stays where it is")
+        await self._quiet()
+        move = replace(
+            tree_move(core.log, id),
+            user_wants_summary=summarize,
+            custom_instructions=instructions,
+            replace_instructions=replace_instructions,
+            label=label,
+        )
+        asked = await core.bus.ask(BeforeTree(move=move))
+        if asked.cancelled:
+            return Navigated(cancelled=True)
+        # Whoever chose "No summary" gets none, whatever an extension has at hand.
+        ready = asked.summary if summarize else None
+        try:
+            notes = ready or await self._notes(asked.move, wanted=summarize)
+        except Aborted:
+            return Navigated(cancelled=True, aborted=True)
+        return await self._moved(asked.move, notes, from_hook=ready is not None)
+
+    async def _notes(self, move: TreeMove, *, wanted: bool) -> Notes | None:
+        core = self._core
+        if not wanted or not move.entries or not core.has_model:
+            return None
+        options = core.workspace.settings.section(("branchSummary",), BranchSummaryOptions)
+        model = core.agent.model
+        self._abort = Abort(core.host.clock)
+
+        async def write() -> Notes | None:
+            try:
+                ask = self._summaries.ask(model, "branchSummary")
+                return await notes_on(move, core.log, ask, options, model=model)
+            except CompactionFailed as problem:
+                if problem.code == "nothing_to_compact":
+                    return None
+                raise
+
+        try:
+            return await self._abort.wait(write)
+        finally:
+            self._abort = None
+
+    async def _moved(self, move: TreeMove, notes: Notes | None, *, from_hook: bool) -> Navigated:
+        core = self._core
+        there = landing(core.log, move.target_id)
+        core.log.move_to(there.leaf_id)
+        summary = None
+        if notes is not None:
+            draft = BranchSummary(
+                from_id=move.old_leaf_id or "root",
+                summary=notes.summary,
+                details=notes.details,
+                usage=notes.usage,
+                from_hook=from_hook,
+            )
+            summary = await core.kept(draft)
+        if move.label:
+            target = summary.id if summary else move.target_id
+            await core.add(Label(target_id=target, label=move.label or UNSET))
+        moved = TreeMoved(
+            new_leaf_id=core.log.leaf_id,
+            old_leaf_id=move.old_leaf_id,
+            summary_entry=summary if isinstance(summary, BranchSummary) else None,
+            from_extension=from_hook,
+        )
+        await core.bus.tell(moved)
+        return Navigated(text=there.text, summary_id=summary.id if summary else None)

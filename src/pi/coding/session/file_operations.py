@@ -1,0 +1,317 @@
+"""Sessions that begin as a copy of another: fork, clone, and the fork of a whole file.
+
+Entries keep their ids. The original is not touched, and need not have a file.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import re
+import shutil
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from msgspec import UNSET
+
+from pi.ai.messages import Json, UserMessage
+from pi.base.errors import PiError
+from pi.base.files import FileProblem, private_directory, replace_file
+from pi.base.json_lines import encode_line
+from pi.coding.blobs.artifacts import artifact_directory
+from pi.coding.session.catalog import read_header
+from pi.coding.session.entries import (
+    SESSION_VERSION,
+    Label,
+    MessageEntry,
+    SessionHeader,
+    SessionInfo,
+)
+from pi.coding.session.errors import CannotFork, NotASession, SessionNotFound, SessionProblem
+from pi.coding.session.log import ANNOTATING, Annotations, SessionLog
+from pi.coding.session.naming import (
+    SUFFIX,
+    Stamps,
+    clean_name,
+    file_name,
+    is_session_id,
+    session_directory,
+)
+from pi.coding.session.opening import Shelf, new_session, open_session, read_session
+from pi.coding.session.reading import Outline, read_file, read_object
+from pi.coding.session.views import landing
+from pi.coding.session.writing import SessionLock, sole_use
+
+log = logging.getLogger(__name__)
+
+
+def fork_before(source: SessionLog, id: str, shelf: Shelf) -> tuple[SessionLog, str]:
+    """What led to something the person said, as a session of its own, and the words.
+
+    Raises ``CannotFork`` for anything but a user's message.
+    """
+    if id not in source.tree:
+        raise CannotFork
+    match source.entry(id):
+        case MessageEntry(message=UserMessage()):
+            before = landing(source, id)
+            return fork_at(source, before.leaf_id, shelf), before.text or ""
+        case _:
+            raise CannotFork
+
+
+def clone(source: SessionLog, shelf: Shelf) -> SessionLog:
+    """The path to the leaf as a session of its own."""
+    return fork_at(source, source.leaf_id, shelf)
+
+
+def fork_at(source: SessionLog, leaf_id: str | None, shelf: Shelf) -> SessionLog:
+    """The path to an entry, it included, as a session of its own; labels go with their entries."""
+    places = source.tree.path(None if leaf_id is None else source.tree.place(leaf_id))
+    lines = [_copied(source.line(place), source.tree.outlines[place]) for place in places]
+    return new_session(
+        shelf,
+        parent=source.file if source.is_saved else None,
+        lines=lines + _missing_labels(source, places, shelf.stamps),
+        version=_version(source.header),
+    )
+
+
+def fork_file(
+    path: Path, shelf: Shelf, *, id: str | None = None, id_lock: SessionLock | None = None
+) -> SessionLog:
+    """All entries of a session file, all branches, as a session of this working directory."""
+    path = Path(shelf.cwd, path)
+    content = read_session(path, shelf.stamps, shelf.blobs)
+    return new_session(
+        shelf,
+        id=id,
+        id_lock=id_lock,
+        parent=path,
+        lines=list(map(_copied, content.lines, content.outlines)),
+        version=_version(content.header),
+    )
+
+
+def _version(header: SessionHeader) -> int:
+    """That of the source, if it is newer than what we write: its entries may be, too."""
+    return max(header.version or SESSION_VERSION, SESSION_VERSION)
+
+
+def _copied(line: bytes, known: Outline) -> bytes:
+    """A line of the copy: the same, but a session's name is as it would be stored now."""
+    if known.type == "session_info" and (data := read_object(line)) is not None:
+        name = data.get("name")
+        if isinstance(name, str) and clean_name(name) != name:
+            return encode_line(data | {"name": clean_name(name)})
+    return line if line.endswith(b"\n") else line + b"\n"
+
+
+def _missing_labels(source: SessionLog, places: Sequence[int], stamps: Stamps) -> list[bytes]:
+    """Entries that set labels as they are in ``source``, where other branches have set them."""
+    copied = Annotations()
+    for place in places:
+        if source.tree.outlines[place].type in ANNOTATING:
+            copied.read(source.at(place))
+    targets = {source.tree.outlines[place].id for place in places}
+    taken = set(targets)
+    parent = source.tree.outlines[places[-1]].id if places else None
+    lines = []
+    for target in dict.fromkeys([*source.labels, *copied.labels]):
+        bookmark = source.labels.get(target)
+        if target not in targets or bookmark == copied.labels.get(target):
+            continue
+        label = Label(
+            id=stamps.entry_id(taken),
+            parent_id=parent,
+            timestamp=bookmark.timestamp if bookmark else stamps.now(),
+            target_id=target,
+            label=bookmark.label if bookmark else UNSET,
+        )
+        lines.append(encode_line(label))
+        taken.add(label.id)
+        parent = label.id
+    return lines
+
+
+# Moving a session, with its artifacts, to another working directory.
+#
+# A session file says in its header where it belongs, so the header of the moved file says the new
+# directory. Every other byte is as it was, and so is the file that is left until all is done.
+
+
+def move_session(path: Path, *, cwd: str, directory: Path) -> Path:
+    """Make the session one of ``cwd``, whose sessions are in ``directory``; gives its new file.
+
+    It must not be open, or ``SessionInUse``. Nothing is overwritten. If a step fails, those before
+    it are undone.
+    """
+    target = directory / path.name
+    if not path.exists():
+        raise SessionNotFound(path)
+    if target.exists() or artifact_directory(target).exists():
+        raise SessionProblem(f"Cannot move {path}: there is a session of that name in {directory}.")
+    private_directory(directory)
+    try:
+        with sole_use(path), sole_use(target), ExitStack() as undo:
+            content = relocated(read_file(path), path, cwd)
+            replace_file(target, content)
+            undo.callback(target.unlink)
+            if artifact_directory(path).is_dir():
+                _move_directory(artifact_directory(path), artifact_directory(target))
+                undo.callback(_move_directory, artifact_directory(target), artifact_directory(path))
+            path.unlink()
+            undo.pop_all()
+    except OSError as error:
+        raise FileProblem(
+            f"Cannot move {path} to {directory}: {error.strerror or error}.",
+            hint="It is where it was.",
+        ) from error
+    return target
+
+
+def relocated(lines: list[bytes], path: Path, cwd: str) -> bytes:
+    """The content of a session file with another working directory in its header.
+
+    The same bytes, if it has that one already. ``path`` is for the error message.
+    """
+    for place, line in enumerate(lines):
+        match read_object(line):
+            case None:
+                continue
+            case {"type": "session", "id": str()} as header:
+                same = header.get("cwd") == cwd
+                renewed = line if same else encode_line({**header, "cwd": cwd})
+                return b"".join([*lines[:place], renewed, *lines[place + 1 :]])
+            case _:
+                break
+    raise NotASession(path)
+
+
+def _move_directory(source: Path, target: Path) -> None:
+    """Rename, or copy and remove where that is another file system; all of it or nothing."""
+    try:
+        source.rename(target)
+        return
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+    try:
+        shutil.copytree(source, target, symlinks=True)
+    except OSError:
+        shutil.rmtree(target, ignore_errors=True)
+        raise
+    shutil.rmtree(source, ignore_errors=True)  # what stays is only a copy
+
+
+# Taking in session files that lie elsewhere. Nothing is ever overwritten.
+
+
+_TIME = r"[0-9T:.Z+-]+"
+
+
+def unquoted(text: str, home: Path) -> Path:
+    """The path that a person typed or dragged: with quotes, ``\\`` before blanks, or ``~``."""
+    text = text.strip()
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
+        text = text[1:-1]
+    elif "\\" in text and not re.match(r"[A-Za-z]:\\", text):
+        text = re.sub(r"\\(.)", r"\1", text)
+    if text == "~" or text.startswith("~/"):
+        return home / text[2:]
+    return Path(text)
+
+
+def import_session(path: Path, shelf: Shelf) -> Path:
+    """Copy a session into the shelf, as one of its working directory; gives the new file.
+
+    A session that is there already is not copied again, also if it went on since. Another one of
+    the same id is imported as a fork, under an id of its own.
+    """
+    if shelf.directory is None:
+        raise SessionProblem("This run saves no sessions.", hint="Leave out --no-session.")
+    path = Path(shelf.cwd, path)
+    if not path.is_file():
+        raise SessionNotFound(path)
+    content = relocated(read_file(path), path, shelf.cwd)
+    name = _usual_name(read_header(path) or {})
+    if name is not None:
+        target = private_directory(shelf.directory) / name
+        if _create(target, content) or target.read_bytes().startswith(content):
+            return target
+    fork = fork_file(path, shelf)
+    fork.close()
+    if fork.file is None or fork.problem is not None:
+        raise SessionProblem(fork.problem or f"{path} was not imported.")
+    return fork.file
+
+
+def _usual_name(header: Json) -> str | None:
+    """What the file of a session with this header is called; ``None`` if that can be no name."""
+    match header:
+        case {"timestamp": str(time), "id": str(id)} if re.fullmatch(_TIME, time) and is_session_id(
+            id
+        ):
+            return file_name(time, id)
+        case _:
+            return None
+
+
+def _create(target: Path, content: bytes) -> bool:
+    """Write a new file; whether there was none."""
+    if target.exists():
+        return False
+    with sole_use(target):
+        if target.exists():  # another process was faster
+            return False
+        replace_file(target, content)
+        return True
+
+
+def adopt_strays(agent_dir: Path) -> list[Path]:
+    """Move sessions that lie in the agent's directory itself to the folders where they belong.
+
+    Very old versions kept them there. Files that are no sessions, that are in use or whose place is
+    taken stay. Gives the new files.
+    """
+    adopted = []
+    for path in sorted(agent_dir.glob(f"*{SUFFIX}")):
+        with suppress(OSError, PiError):
+            if (target := _adopt(path, agent_dir)) is not None:
+                adopted.append(target)
+    return adopted
+
+
+def _adopt(path: Path, agent_dir: Path) -> Path | None:
+    header = read_header(path)
+    cwd = header.get("cwd") if header else None
+    if not isinstance(cwd, str) or not cwd:
+        return None
+    target = session_directory(agent_dir, cwd) / path.name
+    private_directory(target.parent)
+    with sole_use(path), sole_use(target):
+        if target.exists():
+            return None
+        path.rename(target)
+    log.info("moved the session %s to %s", path.name, target.parent)
+    return target
+
+
+# Giving a name to a session that is not open.
+
+
+def rename_session(path: Path, name: str, stamps: Stamps) -> None:
+    """Append the name to the file; a blank one takes the name away.
+
+    ``SessionInUse`` if somebody has the session open: only they may write to it.
+    """
+    if not path.exists():
+        raise SessionNotFound(path)
+    log = open_session(path.absolute(), Shelf(path.parent, "", lambda line: None, stamps))
+    try:
+        log.append(SessionInfo(name=name))
+    finally:
+        log.close()
+    if log.unsaved_reason is not None:
+        raise FileProblem(f"The session was not renamed: {log.unsaved_reason}.")

@@ -1,0 +1,228 @@
+"""Which session is meant: by path, by id, by the beginning of an id, or simply the last one."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeAlias
+
+from pi.ai.messages import Json
+from pi.base.files import expand_home, open_regular
+from pi.base.fuzzy import rank
+from pi.base.records import Record
+from pi.base.terminal_text import one_line
+from pi.coding.session.catalog import (
+    READERS,
+    ListedSession,
+    SessionCatalog,
+    SessionFacts,
+    is_same_directory,
+    read_header,
+)
+from pi.coding.session.errors import DirectoryGone, NoMatchingSession, SessionProblem
+from pi.coding.session.naming import SUFFIX
+from pi.coding.session.opening import Breadcrumb
+from pi.coding.session.reading import read_object
+
+
+class Here(Record):
+    """The session to open. By a path that was given, it need not exist."""
+
+    path: Path
+
+
+class Elsewhere(Record):
+    """A session of another working directory: it can be forked into this one."""
+
+    session: ListedSession
+
+
+Resolved: TypeAlias = Here | Elsewhere
+
+
+def resolve_session(
+    text: str, catalog: SessionCatalog, cwd: str, *, must_exist: bool = False
+) -> Resolved:
+    """The session that ``--session`` or ``--fork`` names; ``NoMatchingSession`` if there is none.
+
+    With ``must_exist``, as ``--resume`` wants it, a path has to be that of a file.
+
+    A whole id is preferred to the beginning of one, this working directory to others, and of
+    several sessions the one that was used last.
+    """
+    if "/" in text or "\\" in text or text.endswith(SUFFIX):
+        path = Path(cwd, expand_home(text, strict=False))
+        if must_exist and not os.path.isfile(path):  # noqa: PTH113 - a prompt may be no valid path
+            raise NoMatchingSession(text)
+        return Here(path=path)
+    if found := _matching(text, catalog.of_project(cwd)):
+        return Here(path=found.path)
+    if found := _matching(text, catalog.everywhere()):
+        return Elsewhere(session=found)
+    raise NoMatchingSession(text)
+
+
+def find_by_id(id: str, catalog: SessionCatalog, cwd: str) -> Path | None:
+    """The session of this working directory with exactly this id, as ``--session-id`` wants it."""
+    found = _first(catalog.of_project(cwd), lambda facts: facts.id == id)
+    return found.path if found else None
+
+
+def new_id_warning(id: str) -> str:
+    """What to tell when ``--session-id`` names a session that does not exist yet."""
+    return f"No project session found with id '{id}'; creating a new session with that id."
+
+
+def session_to_continue(
+    catalog: SessionCatalog, cwd: str, crumb: Breadcrumb | None = None
+) -> Path | None:
+    """The session that ``--continue`` goes on with; ``None`` if there is none yet.
+
+    That is what this terminal used last in this working directory, else what anybody did.
+    """
+    if crumb is not None and is_same_directory(crumb.cwd, cwd):
+        path = Path(crumb.session)
+        in_place = catalog.custom is None or is_same_directory(
+            str(path.parent), str(catalog.custom)
+        )
+        if in_place and _belongs_to(path, cwd):
+            return path
+    listed = catalog.of_project(cwd)
+    return listed[0].path if listed else None
+
+
+def check_directory(stored: str, session: Path | None, current: str) -> None:
+    """Raise ``DirectoryGone`` if a session cannot go on where it was."""
+    if stored and not Path(stored).is_dir():
+        raise DirectoryGone(stored, session, current)
+
+
+def check_persistent(directory: Path | None, flag: str) -> None:
+    """Raise if ``flag`` asks for a session that exists although none are kept."""
+    if directory is None:
+        raise SessionProblem(
+            f"{flag} needs sessions that are saved, and this run saves none.",
+            hint="Leave out --no-session.",
+        )
+
+
+def _matching(text: str, sessions: Sequence[ListedSession]) -> ListedSession | None:
+    """The session of this id, else the one of those that begin so which was used last."""
+    return _first(sessions, lambda facts: facts.id == text) or _first(
+        sessions, lambda facts: text != "" and facts.id.startswith(text)
+    )
+
+
+def _first(
+    sessions: Sequence[ListedSession], fits: Callable[[SessionFacts], bool]
+) -> ListedSession | None:
+    return next((session for session in sessions if fits(session.facts)), None)
+
+
+def _belongs_to(path: Path, cwd: str) -> bool:
+    try:
+        header = read_header(path)
+    except OSError:
+        return False
+    return header is not None and is_same_directory(str(header.get("cwd", cwd)), cwd)
+
+
+# Finding sessions by what a list shows of them, or by what was said in them.
+
+
+AROUND = 60
+"""Characters that are shown before and after what was found."""
+
+
+class Passage(Record):
+    """A session in which the words were said, and where they first were."""
+
+    session: ListedSession
+    entry_id: str
+    excerpt: str
+
+
+def search_sessions(query: str, sessions: Sequence[ListedSession]) -> list[ListedSession]:
+    """The sessions whose name, first message, directory or id fit the words of ``query``.
+
+    Those that have all words as typed keep their order, which is that of their last use. After
+    them come those that only resemble the query, the most similar first.
+    """
+    words = query.lower().split()
+    texts = {session.path: _shown(session) for session in sessions}
+    exact = [s for s in sessions if all(word in texts[s.path].lower() for word in words)]
+    known = {session.path for session in exact}
+    rest = [session for session in sessions if session.path not in known]
+    return exact + rank(query, rest, key=lambda session: texts[session.path])
+
+
+def search_texts(query: str, sessions: Sequence[ListedSession]) -> list[Passage]:
+    """Where ``query`` was said, in the order of the sessions. Reads their files: use a thread."""
+    if not (wanted := query.strip()):
+        return []
+    # A line is read as JSON only if the query is in it as JSON writes it.
+    written = re.compile(re.escape(json.dumps(wanted, ensure_ascii=False)[1:-1]), re.IGNORECASE)
+    said = re.compile(re.escape(wanted), re.IGNORECASE)
+
+    def look(session: ListedSession) -> Passage | None:
+        try:
+            with open_regular(session.path) as file:
+                lines = (line for line in file if written.search(line.decode(errors="replace")))
+                return _first_passage(session, lines, said)
+        except OSError:  # removed since it was listed
+            return None
+
+    with ThreadPoolExecutor(READERS) as readers:
+        return [passage for passage in readers.map(look, sessions) if passage is not None]
+
+
+def _shown(session: ListedSession) -> str:
+    facts = session.facts
+    return f"{facts.name or ''} {facts.first_message} {facts.cwd} {facts.id}"
+
+
+def _first_passage(
+    session: ListedSession, lines: Iterable[bytes], said: re.Pattern[str]
+) -> Passage | None:
+    for line in lines:
+        entry = read_object(line) or {}
+        for text in _texts(entry):
+            if hit := said.search(text):
+                around = text[max(hit.start() - AROUND, 0) : hit.end() + AROUND]
+                return Passage(
+                    session=session, entry_id=str(entry.get("id", "")), excerpt=one_line(around)
+                )
+    return None
+
+
+def _texts(entry: Json) -> Iterator[str]:
+    """What a person would call the words of an entry; prompts and data are none."""
+    match entry:
+        case {"type": "message", "message": {"role": "bashExecution", "command": str(command)}}:
+            yield command
+        case {"type": "message", "message": {"role": str(role), "content": content}}:
+            if role != "system":
+                yield from _words(content)
+        case {"type": "custom_message", "content": content}:
+            yield from _words(content)
+        case {"type": "compaction" | "branch_summary", "summary": str(summary)}:
+            yield summary
+        case _:
+            return
+
+
+def _words(content: object) -> Iterator[str]:
+    match content:
+        case str():
+            yield content
+        case list():
+            for block in content:
+                match block:
+                    case {"type": "text", "text": str(text)}:
+                        yield text
+                    case _:
+                        pass

@@ -1,0 +1,81 @@
+"""Tools as models see them, without the modules that do the work.
+
+Every request names the tools, but not every answer calls one. So what models see of the tools that
+are usually on is kept beside them: texts, and ``schemas.json``, which a test compares with the
+parameters that the tools take. The module of a tool is loaded with its first call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext
+from pi.ai.messages import Json
+
+# What models are told of the built-in tools, from the texts beside their modules.
+
+
+PREFER_STRICT: Final[Json] = {"type": "json_schema", "strict": "prefer"}
+"""Providers that can make a model keep to the schema are asked to."""
+
+
+@cache
+def description(tool: str) -> str:
+    """The description of a tool, e.g. of ``read``; its name, where the texts were left out."""
+    try:
+        return Path(__file__).with_name(f"{tool}.md").read_text(encoding="utf-8").strip()
+    except OSError:  # packed into another program, without files that are not code
+        return tool.replace("_", " ")
+
+
+SCHEMAS = Path(__file__).with_name("schemas.json")
+
+
+def declared_tool(
+    name: str,
+    make: Callable[[], AgentTool],
+    *,
+    changes_files: bool = False,
+    replay: Literal["never", "safe"] = "never",
+    schemas: Path = SCHEMAS,
+) -> AgentTool:
+    """The tool that ``make`` makes as soon as it is called; until then only what is told of it."""
+    try:
+        parameters = msgspec.json.decode(schemas.read_bytes())[name]
+    except OSError:  # packed into another program, without files that are not code
+        return make()
+    made = cache(make)
+
+    async def run(params: Any, ctx: ToolContext) -> Any:
+        return await made().run(params, ctx)
+
+    def prepared(arguments: Json) -> Json:
+        prepare = made().prepare_arguments
+        return arguments if prepare is None else prepare(arguments)
+
+    def touches(params: Any) -> tuple[str, ...]:
+        touches = made().touches
+        return () if touches is None else touches(params)
+
+    def preview(arguments: Json) -> FilePreview | None:
+        preview = made().preview
+        return None if preview is None else preview(arguments)
+
+    return AgentTool(
+        name=name,
+        label=name,
+        description=description(name),
+        parameters=parameters,
+        run=run,
+        validate=lambda arguments: made().validate(arguments),
+        prepare_arguments=prepared,
+        touches=touches if changes_files else None,
+        preview=preview if changes_files else None,
+        replay=replay,
+        constrained_sampling=PREFER_STRICT,
+    )

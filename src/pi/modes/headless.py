@@ -1,0 +1,153 @@
+"""``-p``: say something, print the last answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pi.agent.events import MessageEnd
+from pi.agent.policy import Next
+from pi.ai.messages import AssistantMessage, Image
+from pi.base.json_lines import encode_line
+from pi.base.records import Record
+from pi.base.terminal_text import sanitise
+from pi.modes.phases import phase
+from pi.modes.stdio import Output
+
+if TYPE_CHECKING:
+    from pi.coding.port.session import SessionPort
+
+
+# How a headless run ends: its last answer, its exit code, and what is said of a failure.
+
+
+class Ending:
+    """Hears a session out and remembers its last answer.
+
+    Not what the model would be shown of it: an answer that was cut off may leave the context, and
+    is all the same what the user asked for.
+    """
+
+    def __init__(self) -> None:
+        self.answer: AssistantMessage | None = None
+
+    def hear(self, event: object) -> None:
+        """Hear one event."""
+        if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
+            self.answer = event.message
+
+    @property
+    def failure(self) -> str | None:
+        """The error of the last answer; ``None`` if it did not fail."""
+        answer = self.answer
+        if answer is None or answer.stop_reason not in ("error", "aborted"):
+            return None
+        return answer.error_message or f"Request {answer.stop_reason}"
+
+    def stopped(self, ended: Next | None) -> str | None:
+        """Why a policy ended the run before its final answer; ``None`` if none did.
+
+        A policy that stops a run between its tool calls leaves an answer that looks whole: its
+        reason is nowhere else.
+        """
+        if ended is None or ended.action != "stop" or not ended.reason:
+            return None
+        unfinished = self.answer is None or self.answer.stop_reason == "toolUse"
+        return ended.reason if unfinished or ended.exit_code else None
+
+    def exit_code(self, ended: Next | None) -> int:
+        """0 when the last answer is one; a policy that stopped the run may say otherwise."""
+        if ended is not None and ended.exit_code is not None:
+            return ended.exit_code
+        return 0 if self.failure is None else 1
+
+
+# Events as lines of JSON, each with the time since its session began. Pure.
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def event_line(event: Any, since_session_ms: int) -> bytes:
+    """The line of one event."""
+    try:
+        text = _encode(event)
+    except UnicodeEncodeError:  # half a character, which the slower way mends
+        text = encode_line(event).removesuffix(b"\n")
+    return b'%b,"since_session_ms":%d}\n' % (text[:-1], since_session_ms)
+
+
+# ``--mode json``: the session's header, then every event, one per line.
+
+
+class Prompt(Record):
+    """Something to say."""
+
+    text: str
+    images: tuple[Image, ...] = ()
+
+
+async def say_all(port: SessionPort, prompts: Sequence[Prompt]) -> Next | None:
+    """Say everything, one after another; how the last run ended, if there was one."""
+    ended: Next | None = None
+    for number, prompt in enumerate(prompts):
+        with phase("print:prompt:next" if number else "print:prompt:initial"):
+            ended = await port.prompts.prompt(prompt.text, prompt.images)
+    return ended
+
+
+async def run_json(
+    port: SessionPort, prompts: Sequence[Prompt], output: Output, complain: Callable[[str], None]
+) -> int:
+    """Send every prompt, one after another; returns the exit code.
+
+    Errors of the model are in the events. Why a policy ended the run is in none of them, so it is
+    passed to ``complain``.
+    """
+    output.write_json(encode_line(port.facts.header))
+    ending = Ending()
+
+    def tell(event: Any) -> Awaitable[None] | None:
+        ending.hear(event)
+        output.write_json(event_line(event, port.since_session_ms()))
+        return output.drained() if output.is_behind else None
+
+    end = port.subscribe(tell)
+    try:
+        ended = await say_all(port, prompts)
+    finally:
+        output.stop_waiting()
+        end()
+    if (reason := ending.stopped(ended)) is not None:
+        complain(reason)
+    return ending.exit_code(ended)
+
+
+INCOMPLETE = "Warning: the answer is incomplete, because the model has reached its output limit."
+
+
+async def run_print(
+    port: SessionPort, prompts: Sequence[Prompt], output: Output, complain: Callable[[str], None]
+) -> int:
+    """Say everything, one after another, and print the last answer; the exit code.
+
+    An answer that the output limit has cut off is one; that it is not whole is told beside it.
+    """
+    ending = Ending()
+    end = port.subscribe(ending.hear)
+    try:
+        ended = await say_all(port, prompts)
+    finally:
+        end()
+    if (problem := ending.failure or ending.stopped(ended)) is not None:
+        complain(problem)
+    elif ending.answer is not None:
+        if text := ending.answer.text:
+            # A file or a program gets every byte; a terminal would do what they say.
+            shown = sanitise(text) if output.is_terminal else text
+            output.write(f"{shown}\n".encode("utf-8", "replace"))
+        if ending.answer.stop_reason == "length":
+            complain(INCOMPLETE)
+    return ending.exit_code(ended)

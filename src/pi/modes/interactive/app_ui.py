@@ -1,0 +1,262 @@
+"""The screen as dialogs and commands use it: implements ``Ui``."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi.base.clock import Clock
+from pi.base.errors import PiError
+from pi.base.processes import SpawnFailed
+from pi.base.processes.terminal import run_attached
+from pi.base.tasks import TaskScope
+from pi.coding.runtime.machine import Host
+from pi.coding.runtime.workspace import environment_of_programs
+from pi.modes.interactive.layout import Frame
+from pi.modes.interactive.status.activity import Activity
+from pi.modes.interactive.transcript.view import TranscriptView
+from pi.modes.interactive.ui import Build, Level, OverlayShown, T
+from pi.tui.component import Component
+from pi.tui.desktop import Clipboard
+from pi.tui.overlays import OverlayOptions
+
+if TYPE_CHECKING:
+    from pi.coding.port.session import SessionPort
+
+
+# A text in the person's own editor, which gets the whole terminal meanwhile.
+
+
+_HINT = "Name another editor with /settings (externalEditor), VISUAL or EDITOR."
+
+
+class EditorFailed(PiError):
+    """The person's editor did not run, or said that the text is not to be used."""
+
+
+def editor_command(setting: str | None, environ: Mapping[str, str], system: str) -> list[str]:
+    """The words of the command: of the setting, else ``VISUAL``, ``EDITOR`` or what there is.
+
+    ``EditorFailed`` if a quotation mark in it is never closed.
+    """
+    import shlex  # only when an editor is wanted
+
+    usual = "notepad" if system == "win32" else "nano"
+    wishes = (setting, environ.get("VISUAL"), environ.get("EDITOR"))
+    text = next((wish for wish in wishes if wish and wish.strip()), usual)
+    try:
+        words = shlex.split(text, posix=system != "win32")
+    except ValueError as problem:
+        raise EditorFailed(f"The editor cannot be run: {text} ({problem}).", hint=_HINT) from None
+    return [word.strip('"') for word in words]
+
+
+async def edit_text(
+    text: str, command: Sequence[str], *, suffix: str, cwd: Path, env: Mapping[str, str]
+) -> str:
+    """The text as the editor left it, without the line end that editors add.
+
+    ``EditorFailed`` if it ended with an error, as vim does for ``:cq``, or the file cannot be
+    written or read; ``SpawnFailed`` if it could not be started.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix="pi-edit-", ignore_cleanup_errors=True) as folder:
+            path = Path(folder) / f"prompt{suffix}"
+            path.write_text(text, "utf-8", "replace", newline="\n")
+            # A folder that is gone is no reason not to edit a text.
+            where = cwd if cwd.is_dir() else Path(folder)
+            code = await run_attached([*command, str(path)], cwd=where, env=env)
+            if code:
+                raise EditorFailed(
+                    f"{command[0]} {_ending(code)}; the text is as it was.", hint=_HINT
+                )
+            return path.read_text("utf-8", "replace").replace("\r\n", "\n").removesuffix("\n")
+    except SpawnFailed as problem:
+        raise SpawnFailed(problem.message, hint=_HINT) from problem
+    except OSError as problem:
+        raise EditorFailed(
+            f"The text is as it was: the file for {command[0]} cannot be used"
+            f" ({problem.strerror or problem})."
+        ) from problem
+
+
+def _ending(code: int) -> str:
+    """How a program ended, in words."""
+    if code >= 0:
+        return f"ended with code {code}"
+    try:
+        return f"was ended by {signal.Signals(-code).name}"
+    except ValueError:  # a signal without a name
+        return f"was ended by signal {-code}"
+
+
+_PASSING: dict[Level, str] = {"info": "muted", "success": "success"}
+"""Levels that are told in passing; others stay in the transcript."""
+
+
+class Screen:
+    """Delegates to the parts of the screen; owns only who is asking."""
+
+    def __init__(
+        self,
+        frame: Frame,
+        transcript: TranscriptView,
+        activity: Activity,
+        *,
+        clock: Clock,
+        tasks: TaskScope,
+        clipboard: Clipboard,
+        cwd: Callable[[], Path],
+        system: str,
+        reload: Callable[[], None],
+        quit: Callable[[], None],
+    ) -> None:
+        self._frame = frame
+        self._transcript = transcript
+        self._activity = activity
+        self._session: tuple[SessionPort, Host] | None = None
+        self._cwd = cwd
+        self._system = system
+        self.theme = frame.theme
+        self.themes = frame.themes
+        self.keymap = frame.keymap
+        self.clock = clock
+        self.tasks = tasks
+        self.clipboard = clipboard
+        self.reload_session = reload
+        self.quit = quit
+
+    def open(self, port: SessionPort, host: Host) -> None:
+        """The session is there."""
+        self._session = (port, host)
+
+    @property
+    def port(self) -> SessionPort:
+        """The session; ``RuntimeError`` before there is one."""
+        return self._opened()[0]
+
+    @property
+    def host(self) -> Host:
+        """The machine and the person; ``RuntimeError`` before there is a session."""
+        return self._opened()[1]
+
+    @property
+    def rows(self) -> int:
+        """How high the screen is."""
+        return self._frame.tui.terminal.size.rows
+
+    async def show(self, build: Build[T]) -> T:
+        """Put a component in the editor's place until it has an answer.
+
+        Whoever is writing is not interrupted: it waits for a pause.
+        """
+        await self._frame.composer.typing.wait()
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        component = build(_settler(answer))
+        self._frame.slot.push(component)
+        self.request_render()
+        try:
+            return await answer
+        finally:
+            self._frame.slot.remove(component)
+            self.request_render()
+
+    async def overlay(
+        self,
+        build: Build[T],
+        options: OverlayOptions | None = None,
+        *,
+        on_shown: OverlayShown | None = None,
+    ) -> T:
+        """Lay a component over everything until it has an answer; like ``show``, after a pause."""
+        if options is None or not options.non_capturing:
+            await self._frame.composer.typing.wait()
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        handle = self._frame.tui.show_overlay(build(_settler(answer)), options)
+        try:
+            if on_shown is not None:
+                on_shown(handle)
+            return await answer
+        finally:
+            handle.hide()
+            self.request_render()
+
+    def notify(self, text: str, level: Level = "info") -> None:
+        """Say something: in passing, or in the transcript if it went wrong."""
+        if level in _PASSING:
+            self._frame.passing.show(text, _PASSING[level])
+        else:
+            self._transcript.notice(text, level)
+        self.request_render()
+
+    def say(self, block: Component) -> None:
+        """Add something to the transcript for good."""
+        self._transcript.say(block)
+        self.request_render()
+
+    def working(self, label: str) -> AbstractContextManager[Callable[[str], None]]:
+        """Show that something takes its time."""
+        return self._activity.working(label)
+
+    def get_editor_text(self) -> str:
+        """What is being written."""
+        return self._frame.composer.text
+
+    def set_editor_text(self, text: str) -> None:
+        """Replace what is being written."""
+        self._frame.composer.set_text(text)
+        self.request_render()
+
+    def request_render(self) -> None:
+        """Paint soon."""
+        self._frame.tui.request_render()
+
+    def shown_rows(self) -> list[str]:
+        """Everything that is drawn, with its escape sequences."""
+        tui = self._frame.tui
+        return tui.display.root.render(tui.terminal.size.columns)
+
+    def refresh(self) -> None:
+        """Draw everything anew."""
+        self._frame.tui.reset_display()
+
+    async def open_external_editor(self, text: str, *, suffix: str = ".md") -> str | None:
+        """Let the person's own editor change a text."""
+        port, host = self._opened()
+        try:
+            command = editor_command(
+                port.settings.values.external_editor, host.environ, self._system
+            )
+        except PiError as problem:
+            self.notify(problem.explain(), "error")
+            return None
+        tui = self._frame.tui
+        tui.stop(for_now=True)
+        try:
+            variables = environment_of_programs(host, port.settings)
+            return await edit_text(text, command, suffix=suffix, cwd=self._cwd(), env=variables)
+        except PiError as problem:
+            self.notify(problem.explain(), "error")
+            return None
+        finally:
+            tui.display.resume(tui.terminal.size)
+            tui.request_render(clear_scrollback=True)  # what stood there stands there still
+            tui.start()
+
+    def _opened(self) -> tuple[SessionPort, Host]:
+        if self._session is None:
+            raise RuntimeError("there is no session yet")
+        return self._session
+
+
+def _settler(answer: asyncio.Future[T]) -> Callable[[T], None]:
+    def settle(value: T) -> None:
+        if not answer.done():
+            answer.set_result(value)
+
+    return settle

@@ -1,0 +1,220 @@
+"""Commands about the session: which one, where in it, how long it is."""
+
+from __future__ import annotations
+
+from pi.agent.compaction.errors import CompactionFailed
+from pi.base.errors import PiError
+from pi.base.terminal_text import sanitise
+from pi.coding.export.text import NOTHING_TO_DUMP
+from pi.coding.port.results import ForkPoint, Replaced
+from pi.coding.session.catalog import SessionCatalog
+from pi.coding.session.errors import SessionInUse
+from pi.coding.session.file_operations import unquoted
+from pi.coding.session.naming import SESSIONS
+from pi.modes.interactive.commands.table import must_be_idle
+from pi.modes.interactive.dialogs.opening import may_go_on, wants_fork
+from pi.modes.interactive.dialogs.reports import (
+    ChartsView,
+    SectionsView,
+    SessionUsage,
+    UsageView,
+    session_info,
+    usage_of,
+)
+from pi.modes.interactive.dialogs.sessions.dialog import Where, pick_fork_point, pick_session
+from pi.modes.interactive.dialogs.tree.dialog import arrive, walk_tree
+from pi.modes.interactive.dialogs.tree.nodes import decoded
+from pi.modes.interactive.dialogs.waiting import open_outside, wait_for
+from pi.modes.interactive.ui import Ui
+from pi.tui.widgets.text import Text
+
+
+async def tree(ui: Ui, arguments: str) -> None:
+    """Go to another point of the session."""
+    await walk_tree(ui)
+
+
+async def fork(ui: Ui, arguments: str) -> None:
+    """Go on before something that was said, in a session of its own."""
+    must_be_idle(ui)
+    points = ui.port.facts.fork_points()
+    if not points:
+        raise PiError("There is nothing to fork from yet.")
+    point = _named_point(points, arguments) if arguments else await pick_fork_point(ui, points)
+    if point is None:
+        return
+    forked = await ui.port.sessions.fork(point.entry_id)
+    if not forked.cancelled:
+        arrive(ui, forked.text)
+        ui.notify("Forked to a new session")
+
+
+async def branch(ui: Ui, arguments: str) -> None:
+    """Go back to a message: in the tree of this session, or in a new session.
+
+    Which of them it is follows what two Escapes do; a message that is named is forked.
+    """
+    if not arguments and ui.port.settings.values.double_escape_action == "tree":
+        await tree(ui, "")
+    else:
+        await fork(ui, arguments)
+
+
+async def clone(ui: Ui, arguments: str) -> None:
+    """Go on in a copy of the branch."""
+    must_be_idle(ui)
+    _replaced(ui, await ui.port.sessions.clone(), "Cloned to a new session")
+
+
+async def new(ui: Ui, arguments: str) -> None:
+    """Begin a new session."""
+    _replaced(ui, await ui.port.sessions.new(), "New session started")
+
+
+async def resume(ui: Ui, arguments: str) -> None:
+    """Go on with another session; its folder may be gone."""
+    facts = ui.port.facts
+    where = Where(
+        host=ui.host,
+        catalog=_catalog(ui),
+        cwd=str(facts.cwd),
+        current=facts.file,
+        rename_current=facts.rename,
+    )
+    path = await pick_session(ui, where)
+    if path is None or not await may_go_on(ui, path, str(facts.cwd)):
+        return
+    try:
+        _replaced(ui, await ui.port.sessions.switch(path), "Resumed session")
+    except SessionInUse as busy:
+        if await wants_fork(ui, busy, no="Leave it"):
+            _replaced(ui, await ui.port.sessions.fork_file(path), "Forked to a new session")
+
+
+async def take_in(ui: Ui, arguments: str) -> None:
+    """Copy a session file that lies elsewhere, and go on with the copy."""
+    if not arguments:
+        raise PiError("Say which file to import.", hint="For example: /import ~/session.jsonl")
+    path = unquoted(arguments, ui.host.home)
+    _replaced(ui, await ui.port.sessions.take_in(path), f"Imported {path.name}")
+
+
+async def name(ui: Ui, arguments: str) -> None:
+    """Name the session, or show its name."""
+    if arguments:
+        await ui.port.facts.rename(arguments)
+    named = ui.port.facts.state().session_name
+    ui.notify(f"Session name: {named}" if isinstance(named, str) else "The session has no name.")
+
+
+async def session(ui: Ui, arguments: str) -> None:
+    """Show what the session is."""
+    facts, values = ui.port.facts, ui.port.settings.values
+    info = session_info(
+        facts.state(),
+        facts.stats(),
+        cache_warming=values.cache_warming,
+        problem=facts.problem,
+    )
+    ui.say(SectionsView(ui.theme, [info]))
+    ui.say(ChartsView(_used(ui), ui.theme))
+
+
+async def usage(ui: Ui, arguments: str) -> None:
+    """Show tokens and cost."""
+    ui.say(UsageView(_used(ui), ui.theme))
+
+
+async def compact(ui: Ui, arguments: str) -> None:
+    """Shorten the conversation now; a running turn is interrupted."""
+    try:
+        await ui.port.compaction.compact(arguments)
+    except CompactionFailed as problem:
+        if problem.code == "aborted":  # whatever else went wrong is told by the session itself
+            ui.notify(problem.message, "warning")
+
+
+def _named_point(points: list[ForkPoint], id: str) -> ForkPoint:
+    """The message of this id, or the only one whose id begins so."""
+    found = [p for p in points if p.entry_id == id] or [
+        p for p in points if p.entry_id.startswith(id)
+    ]
+    if len(found) == 1:
+        return found[0]
+    what = (
+        f"{len(found)} messages have an id that begins with" if found else "No message has the id"
+    )
+    raise PiError(f"{what} {id}", hint="/fork alone lists your messages; Tab completes their ids.")
+
+
+def _used(ui: Ui) -> SessionUsage:
+    facts = ui.port.facts
+    return usage_of([decoded(raw) for raw in facts.entries()], facts.context_usage())
+
+
+def _replaced(ui: Ui, result: Replaced, text: str) -> None:
+    if result.cancelled:
+        ui.notify("An extension did not allow it.", "warning")
+    else:
+        ui.notify(text)
+
+
+def _catalog(ui: Ui) -> SessionCatalog:
+    """All sessions that are kept where this one is; usually that is the agent's folder."""
+    usual, file = ui.host.agent_dir / SESSIONS, ui.port.facts.file
+    custom = file.parent if file is not None and file.parent.parent != usual else None
+    return SessionCatalog(ui.host.agent_dir, custom=custom)
+
+
+# Commands that give the conversation to others, or to the clipboard.
+
+
+_PAGES = (".html", ".htm")
+
+
+async def export(ui: Ui, arguments: str) -> None:
+    """Write the session to a file; a page is opened, too."""
+    path = await ui.port.exports.write(arguments or None)
+    ui.say(Text(f"Session exported to {sanitise(str(path))}", pad_y=0))
+    if path.suffix.lower() in _PAGES:
+        await open_outside(str(path), ui.host)
+
+
+async def share(ui: Ui, arguments: str) -> None:
+    """Share the session; the addresses stay in the transcript, each in full."""
+    shared = await wait_for(ui, "Sharing…", ui.port.exports.share())
+    if shared is None:
+        ui.notify("Share cancelled")
+        return
+    if shared.warning:
+        ui.notify(shared.warning, "warning")
+    lines = [shared.message]
+    lines += [f"Share URL: {shared.url}"] if shared.url else []
+    lines += [f"Gist: {shared.gist_url}"] if shared.gist_url else []
+    ui.say(Text(sanitise("\n".join(lines)), pad_y=0))
+    if shared.url:
+        await open_outside(shared.url, ui.host)
+
+
+async def copy(ui: Ui, arguments: str) -> None:
+    """Copy the last answer."""
+    text = ui.port.facts.last_answer()
+    if text is None:
+        raise PiError("There is no answer to copy yet.")
+    await _copy(ui, text, "the last answer")
+
+
+async def dump(ui: Ui, arguments: str) -> None:
+    """Copy the whole session as text."""
+    text = await ui.port.exports.text()
+    if not text:
+        raise PiError(NOTHING_TO_DUMP)
+    await _copy(ui, text, "the session")
+
+
+async def _copy(ui: Ui, text: str, what: str) -> None:
+    copied = await ui.clipboard.copy(text)
+    if copied.confirmed:
+        ui.notify(f"Copied {what}.", "success")
+    else:
+        ui.notify(f"Sent {what} to the terminal's clipboard; it does not say whether it took it.")

@@ -1,0 +1,298 @@
+"""Logging in to a provider, or storing a key for one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from pi.ai.auth.login import AuthUrl, DeviceCode, Notice, Prompt
+from pi.base.errors import PiError
+from pi.base.fuzzy import rank
+from pi.base.tasks import TaskScope
+from pi.base.terminal_text import one_line, sanitise
+from pi.coding.port.results import Account
+from pi.modes.interactive.dialogs.panel import framed, list_rows, spread
+from pi.modes.interactive.dialogs.picker import Picker
+from pi.modes.interactive.dialogs.questions import CHOOSING, Option, choose, left_to_the_caller
+from pi.modes.interactive.dialogs.waiting import open_outside
+from pi.modes.interactive.theme import Theme
+from pi.modes.interactive.ui import Ui
+from pi.tui.component import Component
+from pi.tui.input.keymap import Keymap
+from pi.tui.text.wrap import wrap_text
+from pi.tui.widgets.input import Input
+from pi.tui.widgets.select_list import SelectItem, SelectList
+
+# A login as it is seen: what was told so far, and the question that is open.
+
+
+class LoginConversation:
+    """Implements ``LoginUI`` and is the component that shows it.
+
+    ``on_page`` is told of a page to open; a page for a device code is never opened by itself.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        keymap: Keymap,
+        *,
+        on_cancel: Callable[[], None],
+        on_page: Callable[[str], None],
+        on_copy: Callable[[str], None],
+        request_render: Callable[[], None],
+    ) -> None:
+        self.last_told = ""
+        """What was told last, in plain words."""
+        self._theme = theme
+        self._keymap = keymap
+        self._on_cancel = on_cancel
+        self._on_page = on_page
+        self._on_copy = on_copy
+        self._request_render = request_render
+        self._told: list[str] = []
+        self._copyable = ""
+        self._question = ""
+        self._field: Input | SelectList | None = None
+        self._focused = False
+
+    # For the login --------------------------------------------------------------------------------
+
+    async def ask(self, prompt: Prompt) -> str:
+        """The person's answer; may be taken back by cancelling."""
+        answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        def take(text: str) -> None:
+            if not answer.done():
+                answer.set_result(text)
+
+        self._question, self._field = sanitise(prompt.message), self._field_for(prompt, take)
+        self.focused = self._focused
+        self._request_render()
+        try:
+            return await answer
+        finally:
+            self._question, self._field = "", None
+            self._request_render()
+
+    def notify(self, notice: Notice) -> None:
+        """Show it."""
+        accent = self._theme.paint("accent")
+        match notice:
+            case AuthUrl(url=url, instructions=instructions):
+                self._copyable = url
+                self._told += [sanitise(instructions), "", accent(one_line(url)), ""]
+                self._on_page(url)
+            case DeviceCode(user_code=code, url=url, direct_url=direct):
+                self._copyable = code
+                bold = self._theme.paint("accent", bold=True)
+                self._told += [f"Open {accent(one_line(direct or url))}"]
+                self._told += [f"and type the code {bold(one_line(code))}", ""]
+            case _:
+                self.last_told = one_line(notice.message)
+                if self._told[-1:] != [self.last_told]:  # the same mistake again needs no more rows
+                    self._told.append(self.last_told)
+        self._request_render()
+
+    # For the screen -------------------------------------------------------------------------------
+
+    @property
+    def focused(self) -> bool:
+        """Whether the field shows its cursor."""
+        return self._focused
+
+    @focused.setter
+    def focused(self, focused: bool) -> None:
+        self._focused = focused
+        if isinstance(self._field, Input):
+            self._field.focused = focused
+
+    @property
+    def keys(self) -> tuple[tuple[str, str], ...]:
+        """The actions that mean something now, and what."""
+        answer = (("tui.select.confirm", "answer"),) if self._field is not None else ()
+        copy = (("app.message.copy", "copy the address or code"),) if self._copyable else ()
+        return (*answer, *copy, ("tui.select.cancel", "give up"))
+
+    def handle_input(self, data: str) -> None:
+        """Answer, copy what is to be copied, or give up."""
+        actions = self._keymap.actions(data)
+        if "tui.select.cancel" in actions:
+            self._on_cancel()
+        elif "app.message.copy" in actions and self._copyable:
+            self._on_copy(self._copyable)
+        elif self._field is not None:
+            self._field.handle_input(data)
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        if self._field is not None:
+            self._field.invalidate()
+
+    def render(self, width: int) -> list[str]:
+        """Everything that was told, addresses in full, and the open question."""
+        room = max(width - 2, 1)
+        rows = [f" {row}" for text in self._told for row in wrap_text(text, room) or [""]]
+        if self._field is not None:
+            asked = [f" {row}" for row in wrap_text(self._question, room)]
+            rows += [*asked, *self._field.render(width)]
+        return rows
+
+    def _field_for(self, prompt: Prompt, take: Callable[[str], None]) -> Input | SelectList:
+        if prompt.kind == "select":
+            return SelectList(
+                [SelectItem(value=each.id, label=each.label) for each in prompt.choices],
+                theme=self._theme.select,
+                keymap=self._keymap,
+                on_select=lambda item: take(item.value),
+            )
+        return Input(
+            prompt=" > ",
+            placeholder=prompt.placeholder,
+            masked=prompt.kind == "secret",
+            placeholder_paint=self._theme.paint("dim"),
+            keymap=self._keymap,
+            on_submit=take,
+        )
+
+
+Way = Literal["login", "key"]
+
+
+async def log_in(ui: Ui, wanted: str = "") -> bool:
+    """Log in to a provider, asking for whatever was not said; whether something was stored."""
+    accounts = await ui.port.accounts.all()
+    offered = [each for each in accounts if each.provider.login or each.provider.needs_key]
+    account = _called(accounts, wanted) or await _meant(ui, "Log in to", offered, wanted)
+    if account is None or (way := await _way(ui, account)) is None:
+        return False
+    return await _carry_out(ui, account, way)
+
+
+async def log_out(ui: Ui, wanted: str = "") -> str | None:
+    """Forget what is stored for a provider; gives its name, ``None`` if nothing was done."""
+    stored = [account for account in await ui.port.accounts.all() if account.is_stored]
+    if not stored:
+        raise PiError("Nothing is stored.", hint="Keys from the environment stay where they are.")
+    account = _called(stored, wanted) or await _meant(ui, "Log out of", stored, wanted)
+    if account is None or not await ui.port.accounts.log_out(account.provider.id):
+        return None
+    return account.provider.name
+
+
+def state_of(account: Account) -> str:
+    """What is known of the credentials, in a word or two."""
+    if account.logged_in:
+        return "logged in"
+    if account.has_key:
+        return "key stored"
+    return "from the environment" if account.usable else ""
+
+
+def _called(accounts: Sequence[Account], name: str) -> Account | None:
+    for account in accounts:
+        if name.lower() in (account.provider.id.lower(), account.provider.name.lower()):
+            return account
+    return None
+
+
+async def _meant(ui: Ui, title: str, offered: Sequence[Account], wanted: str) -> Account | None:
+    """The only account that some letters fit, or what the person chooses from a list."""
+    if wanted:
+        fitting = [account for account in offered if rank(wanted, _names(account))]
+        if len(fitting) == 1:
+            return fitting[0]
+        if not fitting:
+            raise PiError(
+                f'There is no provider "{wanted}" here.', hint="Without a name, all are listed."
+            )
+    return await _picked(ui, title, offered, wanted)
+
+
+def _names(account: Account) -> tuple[str, str]:
+    return account.provider.name, account.provider.id
+
+
+async def _picked(ui: Ui, title: str, offered: Sequence[Account], query: str) -> Account | None:
+    # Those with a login of their own are what most people look for.
+    accounts = sorted(offered, key=lambda each: each.provider.login is None)
+
+    def draw(account: Account, width: int, *, selected: bool) -> str:
+        name = one_line(account.provider.name)
+        text = ui.theme.paint("accent")(name) if selected else name
+        return spread(text, ui.theme.paint("dim")(state_of(account)), width)
+
+    def build(done: Callable[[Account | None], None]) -> Component:
+        inside = Picker(
+            ui.theme,
+            ui.keymap,
+            find=lambda query: rank(query, accounts, key=lambda each: " ".join(_names(each))),
+            draw=draw,
+            rows=lambda: list_rows(ui),
+            on_pick=done,
+            on_cancel=lambda: done(None),
+            query=query,
+        )
+        return framed(ui, title, inside, lambda: CHOOSING)
+
+    return await ui.show(build)
+
+
+async def _way(ui: Ui, account: Account) -> Way | None:
+    provider = account.provider
+    if provider.login is None:
+        return "key"
+    if not provider.key_variables:
+        return "login"
+    options: list[Option[Way]] = [
+        Option(value="login", label="Log in", description="with an account or a subscription"),
+        Option(value="key", label="API key", description="paid by use"),
+    ]
+    return await choose(ui, f"How to use {provider.name}?", options)
+
+
+async def _carry_out(ui: Ui, account: Account, way: Way) -> bool:
+    provider = account.provider
+    async with TaskScope(report=left_to_the_caller) as tasks:
+
+        def give_up() -> None:
+            doing.cancel()
+
+        def open_page(url: str) -> None:
+            tasks.start(open_outside(url, ui.host), name="browser")
+
+        def copy(text: str) -> None:
+            tasks.start(_copied(ui, text), name="copy")
+
+        conversation = LoginConversation(
+            ui.theme,
+            ui.keymap,
+            on_cancel=give_up,
+            on_page=open_page,
+            on_copy=copy,
+            request_render=ui.request_render,
+        )
+        work = ui.port.accounts.log_in if way == "login" else ui.port.accounts.store_key
+        doing = tasks.start(work(provider.id, conversation), name=f"login to {provider.id}")
+
+        def build(done: Callable[[None], None]) -> Component:
+            doing.add_done_callback(lambda _: done(None))
+            title = f"{'Log in to' if way == 'login' else 'Key for'} {provider.name}"
+            return framed(ui, title, conversation, lambda: conversation.keys)
+
+        await ui.show(build)
+        if doing.cancelled():
+            return False
+        doing.result()
+    ui.notify(conversation.last_told, "success")
+    return True
+
+
+async def _copied(ui: Ui, text: str) -> None:
+    try:
+        copied = await ui.clipboard.copy(text)
+    except PiError as problem:
+        ui.notify(problem.explain(), "error")
+    else:
+        ui.notify("Copied." if copied.confirmed else "Sent to the terminal's clipboard.")

@@ -1,1 +1,0 @@
-"""Logging in and out on the screen."""

@@ -1,0 +1,328 @@
+"""Choosing the model that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from msgspec import field
+
+from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.providers.chosen_servers import Standing
+from pi.base.fuzzy import rank
+from pi.base.records import Record
+from pi.base.terminal_text import one_line
+from pi.coding.models.registry import full_name
+from pi.modes.interactive.dialogs.panel import GAP, framed, list_rows, spread, tab_row
+from pi.modes.interactive.dialogs.picker import Picker
+from pi.modes.interactive.dialogs.questions import confirm
+from pi.modes.interactive.ui import Ui
+from pi.tui.component import Component
+from pi.tui.text.width import visible_width
+from pi.tui.widgets.select_list import SelectItem, SelectList
+
+# Which models are listed under which tab, and what a row says of one. Pure.
+
+
+ALL, BUILT_IN, WITHOUT_KEY = "All", "Built in", "Without key"
+
+
+class Known(Record):
+    """Every model, and what matters for choosing one."""
+
+    models: tuple[Model, ...]
+    usable: frozenset[str]
+    """Full names of those that can be asked."""
+    current: str = ""
+    default: str = ""
+    scope: tuple[str, ...] = ()
+    """Full names of those that are cycled through."""
+    built_in: frozenset[str] = frozenset()
+    """Full names of those that come with pi, where others can be asked: they have their own tab."""
+    found: dict[str, str] = field(default_factory=dict)
+    """Providers that were found on this machine and not chosen, with what is to say of each."""
+
+    def tabs(self) -> tuple[str, ...]:
+        """All that can be asked, each of their providers, and those that cannot."""
+        listed = self.usable - self.built_in
+        providers = dict.fromkeys(m.provider for m in self.models if full_name(m) in listed)
+        built_in = (BUILT_IN,) if self.built_in else ()
+        others = (WITHOUT_KEY,) if len(self.usable) < len(self.models) else ()
+        return (ALL, *providers, *built_in, *others)
+
+    def under(self, tab: str, query: str = "") -> list[Model]:
+        """The models of a tab that fit the query, best first; without one the current is first."""
+        listed = [model for model in self.models if self._belongs(model, tab)]
+        if query.strip():
+            return rank(query, listed, key=lambda model: f"{full_name(model)} {model.name}")
+        return sorted(listed, key=lambda model: full_name(model) != self.current)
+
+    def badges(self, model: Model) -> tuple[str, ...]:
+        """What is special about a model, what matters most first."""
+        name = full_name(model)
+        found = self.found.get(model.provider, "")
+        marks = (
+            (bool(found), found),
+            (name == self.current, "current"),
+            (name == self.default, "default"),
+            (name in self.scope, "scoped"),
+            (name not in self.usable, "no key"),
+            (model.reasoning, "thinks"),
+            (model.sees_images, "sees"),
+        )
+        return tuple(mark for is_so, mark in marks if is_so)
+
+    def _belongs(self, model: Model, tab: str) -> bool:
+        is_usable = full_name(model) in self.usable
+        if tab == WITHOUT_KEY:
+            return not is_usable
+        if tab == BUILT_IN or full_name(model) in self.built_in:
+            return tab == BUILT_IN and full_name(model) in self.built_in
+        return is_usable and tab in (ALL, model.provider)
+
+
+def known_models(
+    models: Sequence[Model],
+    available: Collection[Model],
+    *,
+    offered: Collection[Model] = (),
+    found: Mapping[str, str] | None = None,
+    current: Model | None,
+    default: tuple[str | None, str | None] = (None, None),
+    scope: Sequence[Model] = (),
+) -> Known:
+    """What a session knows of its models.
+
+    ``offered`` can be chosen too: models of the servers ``found`` on this machine, with what is to
+    say of each, and those that come with pi.
+    """
+    found = dict(found or {})
+    answering = frozenset(map(full_name, available))
+    here = frozenset(full_name(model) for model in offered if model.provider in found)
+    usable = answering | frozenset(map(full_name, offered))
+    return Known(
+        models=tuple(models),
+        usable=usable,
+        built_in=usable - answering - here,
+        found=found,
+        current=full_name(current) if current else "",
+        default="/".join(part or "" for part in default),
+        scope=tuple(map(full_name, scope)),
+    )
+
+
+def window(tokens: int) -> str:
+    """The size of a context window: ``200k``, ``1M``."""
+    if tokens >= 1_000_000:
+        return f"{tokens / 1_000_000:.1f}".removesuffix(".0") + "M"
+    return f"{tokens // 1000}k"
+
+
+# Asking the model servers of this machine when their models can be chosen.
+
+
+def discover(ui: Ui, then: Callable[[], None]) -> None:
+    """Ask them while the person looks on; ``then`` is called once they have answered."""
+
+    async def ask() -> None:
+        await ui.port.models.discover()
+        then()
+        ui.request_render()
+
+    ui.tasks.start(ask(), name="local models")
+
+
+_KEYS = (
+    ("tui.select.confirm", "use"),
+    ("app.models.save", "use and make default"),
+    ("tui.input.tab", "provider"),
+    ("tui.select.cancel", "cancel"),
+)
+
+
+class PickedModel(Record):
+    """A choice, and whether it is to be the default from now on."""
+
+    model: Model
+    keep: bool = False
+
+
+async def pick_model(ui: Ui) -> PickedModel | None:
+    """The model that the person chooses."""
+
+    def build(done: Callable[[PickedModel | None], None]) -> Component:
+        choice = ModelChoice(ui, models_of(ui), done)
+        discover(ui, then=lambda: choice.know(models_of(ui)))
+        return framed(ui, "Model", choice.picker, lambda: _KEYS)
+
+    return await ui.show(build)
+
+
+def models_of(ui: Ui) -> Known:
+    """What the session knows of its models."""
+    models, values = ui.port.models, ui.port.settings.values
+    return known_models(
+        models.known(),
+        models.available(),
+        offered=models.offered(),
+        found={each.provider: _in_short(each) for each in models.found()},
+        current=models.current,
+        default=(values.default_provider, values.default_model),
+        scope=[choice.model for choice in models.scope],
+    )
+
+
+def _in_short(standing: Standing) -> str:
+    what = "owner changed" if standing.state == "other owner" else "not chosen yet, owner"
+    return f"{what}: {standing.owner}"
+
+
+async def may_ask_server(ui: Ui, provider: str) -> bool:
+    """Whether a server on this machine may answer; who owns it is shown, and the user decides."""
+    found = [each for each in ui.port.models.found() if each.provider == provider]
+    if not found:
+        return True
+    title = f"Let the server on {found[0].address} answer as {provider}?"
+    message = f"{found[0].explain()} What you write goes there, and the tools it calls run here."
+    return await confirm(ui, title, message, yes="Yes, let it answer")
+
+
+class ModelChoice:
+    """Models below tabs; Tab goes on to the next provider."""
+
+    def __init__(self, ui: Ui, known: Known, done: Callable[[PickedModel | None], None]) -> None:
+        self._theme = ui.theme
+        self._known = known
+        self._tabs = known.tabs()
+        self._tab = ALL
+        self._done = done
+        self.picker = Picker(
+            ui.theme,
+            ui.keymap,
+            find=lambda query: self._known.under(self._tab, query),
+            draw=self._draw,
+            rows=lambda: list_rows(ui),
+            on_pick=lambda model: done(PickedModel(model=model)),
+            on_cancel=lambda: done(None),
+            keys={
+                "app.models.save": self._keep,
+                "tui.input.tab": lambda model: self._turn(1),
+                "app.thinking.cycle": lambda model: self._turn(-1),
+            },
+            head=self._head,
+            empty="No model: /login gives access to some, and Tab shows the others",
+        )
+
+    def know(self, known: Known) -> None:
+        """List what is known now; the model that the person has moved to stays selected."""
+        self._known, self._tabs = known, known.tabs()
+        if self._tab not in self._tabs:  # the server of its models has ended
+            self._tab = ALL
+        self.picker.refresh()
+
+    def _keep(self, model: Model | None) -> None:
+        if model is not None:
+            self._done(PickedModel(model=model, keep=True))
+
+    def _turn(self, step: int) -> None:
+        self._tab = self._tabs[(self._tabs.index(self._tab) + step) % len(self._tabs)]
+        self.picker.refresh()
+        self.picker.select(lambda model: True)
+
+    def _head(self, width: int) -> list[str]:
+        chosen, others = self._theme.paint("accent", bold=True), self._theme.paint("muted")
+        return [tab_row(self._tabs, self._tab, width, chosen=chosen, others=others)]
+
+    def _draw(self, model: Model, width: int, *, selected: bool) -> str:
+        name = one_line(full_name(model))  # a server may call its models anything
+        text = self._theme.paint("accent")(name) if selected else name
+        facts = _facts(self._known, model, width - visible_width(name) - GAP)
+        return spread(text, self._theme.paint("dim")(facts), width)
+
+
+def _facts(known: Known, model: Model, room: int) -> str:
+    """The badges that there is room for beside the name, and the size of the window."""
+    size, badges = f"{window(model.context_window):>5}", known.badges(model)
+    while True:
+        facts = f"{' · '.join(badges)}  {size}" if badges else size
+        if not badges or visible_width(facts) <= room:
+            return facts
+        badges = badges[:-1]
+
+
+# Choosing how much the model thinks.
+
+
+DESCRIPTIONS: dict[ThinkingLevel, str] = {
+    "off": "answers at once",
+    "minimal": "a moment",
+    "low": "a little",
+    "medium": "for everyday work",
+    "high": "for hard problems",
+    "xhigh": "for very hard problems",
+    "max": "as long as it takes",
+}
+
+_THINKING_KEYS = (
+    ("tui.select.confirm", "use"),
+    ("app.thinking.save", "use and start with it"),
+    ("tui.select.cancel", "cancel"),
+)
+
+
+class PickedLevel(Record):
+    """A choice, and whether sessions are to begin with it from now on."""
+
+    level: ThinkingLevel
+    keep: bool = False
+
+
+async def pick_thinking(ui: Ui) -> PickedLevel | None:
+    """The level that the person chooses among those that the model knows."""
+    levels, now = ui.port.models.levels(), ui.port.models.thinking_level
+
+    def build(done: Callable[[PickedLevel | None], None]) -> Component:
+        inside = LevelList(ui, levels, now, done)
+        return framed(ui, "Thinking level", inside, lambda: _THINKING_KEYS)
+
+    return await ui.show(build)
+
+
+class LevelList:
+    """The levels, the present one selected."""
+
+    def __init__(
+        self,
+        ui: Ui,
+        levels: tuple[ThinkingLevel, ...],
+        now: ThinkingLevel,
+        done: Callable[[PickedLevel | None], None],
+    ) -> None:
+        self._keymap = ui.keymap
+        self._levels: dict[str, ThinkingLevel] = {level: level for level in levels}
+        self._done = done
+        self._list = SelectList(
+            [SelectItem(value=level, description=DESCRIPTIONS[level]) for level in levels],
+            lambda: list_rows(ui),
+            ui.theme.select,
+            keymap=ui.keymap,
+            on_select=lambda item: done(PickedLevel(level=self._levels[item.value])),
+            on_cancel=lambda: done(None),
+        )
+        if now in levels:
+            self._list.select(levels.index(now))
+
+    def handle_input(self, data: str) -> None:
+        """Move, use, or use and keep."""
+        item = self._list.selected
+        if item is not None and self._keymap.matches(data, "app.thinking.save"):
+            self._done(PickedLevel(level=self._levels[item.value], keep=True))
+        else:
+            self._list.handle_input(data)
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        self._list.invalidate()
+
+    def render(self, width: int) -> list[str]:
+        """The list."""
+        return self._list.render(width)

@@ -1,0 +1,170 @@
+"""Choosing the models that are cycled through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pi.base.fuzzy import rank
+from pi.base.records import Record, replace
+from pi.base.terminal_text import one_line
+from pi.coding.models.registry import full_name
+from pi.modes.interactive.dialogs.model_picker import discover
+from pi.modes.interactive.dialogs.panel import framed, list_rows
+from pi.modes.interactive.dialogs.picker import Picker
+from pi.modes.interactive.ui import Ui
+from pi.tui.component import Component
+
+# Which models are cycled through, and in which order. Pure.
+
+
+class Scope(Record):
+    """Names of models; without a choice of them, all are on, in their own order."""
+
+    all: tuple[str, ...]
+    chosen: tuple[str, ...] | None = None
+
+    def is_on(self, name: str) -> bool:
+        """Whether a model is cycled through."""
+        return self.chosen is None or name in self.chosen
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """Those that are on, in their order, then the others."""
+        on = self.chosen or ()
+        return (*on, *(name for name in self.all if name not in on))
+
+    def toggled(self, name: str) -> Scope:
+        """With one model switched. The first switch of all leaves only that model on."""
+        if self.chosen is None:
+            return replace(self, chosen=(name,))
+        if name in self.chosen:
+            return self._with(tuple(each for each in self.chosen if each != name))
+        return self._with((*self.chosen, name))
+
+    def with_all(self) -> Scope:
+        """With all on."""
+        return replace(self, chosen=None)
+
+    def with_none(self) -> Scope:
+        """With none on."""
+        return replace(self, chosen=())
+
+    def with_provider_toggled(self, provider: str) -> Scope:
+        """With all models of a provider on; or off, if they all were on."""
+        of_provider = [name for name in self.all if name.startswith(f"{provider}/")]
+        on = self.all if self.chosen is None else self.chosen
+        if all(name in on for name in of_provider):
+            return self._with(tuple(name for name in on if name not in of_provider))
+        return self._with((*on, *(name for name in of_provider if name not in on)))
+
+    def moved(self, name: str, step: int) -> Scope:
+        """With a model that is on moved up or down among those that are."""
+        order = list(self.all if self.chosen is None else self.chosen)
+        if name not in order:
+            return self
+        at = order.index(name)
+        to = max(0, min(at + step, len(order) - 1))
+        order.insert(to, order.pop(at))
+        return replace(self, chosen=tuple(order))
+
+    def _with(self, chosen: tuple[str, ...]) -> Scope:
+        return replace(self, chosen=None if chosen == self.all else chosen)
+
+
+_KEYS = (
+    ("tui.select.confirm", "switch"),
+    ("app.models.enableAll", "all"),
+    ("app.models.clearAll", "none"),
+    ("app.models.toggleProvider", "provider"),
+    ("app.models.reorderUp", "move up"),
+    ("app.models.reorderDown", "move down"),
+    ("app.models.save", "save"),
+    ("tui.select.cancel", "close"),
+)
+_MORE_HINTS = 1
+"""Rows that its hints take beyond the first."""
+
+
+class PickedScope(Record):
+    """The models to cycle through, none for all, and whether that is to last."""
+
+    names: tuple[str, ...]
+    keep: bool = False
+
+
+async def pick_scope(ui: Ui) -> PickedScope | None:
+    """What the person makes of the scope; ``None`` if nothing changed."""
+    models = ui.port.models
+
+    def names() -> tuple[str, ...]:
+        return tuple(map(full_name, models.available()))
+
+    def build(done: Callable[[PickedScope | None], None]) -> Component:
+        scoped = tuple(full_name(choice.model) for choice in models.scope)
+        choice = ScopeChoice(ui, Scope(all=names(), chosen=scoped or None), done)
+        discover(ui, then=lambda: choice.know(names()))
+        return framed(ui, "Scoped models", choice.picker, lambda: _KEYS)
+
+    return await ui.show(build)
+
+
+class ScopeChoice:
+    """Models with a box before each; changes hold when the list is closed."""
+
+    def __init__(self, ui: Ui, scope: Scope, done: Callable[[PickedScope | None], None]) -> None:
+        self._theme = ui.theme
+        self._before = self._scope = scope
+        self._done = done
+        self.picker = Picker(
+            ui.theme,
+            ui.keymap,
+            find=lambda query: rank(query, self._scope.listed),
+            draw=self._draw,
+            rows=lambda: list_rows(ui, more=_MORE_HINTS),
+            on_pick=lambda name: self._become(self._scope.toggled(name), name),
+            on_cancel=self._close,
+            keys={
+                "app.models.enableAll": lambda name: self._become(self._scope.with_all(), name),
+                "app.models.clearAll": lambda name: self._become(self._scope.with_none(), name),
+                "app.models.toggleProvider": self._toggle_provider,
+                "app.models.reorderUp": lambda name: self._move(name, -1),
+                "app.models.reorderDown": lambda name: self._move(name, 1),
+                "app.models.save": lambda name: done(self._picked(keep=True)),
+            },
+            head=self._head,
+            empty="No model has credentials: /login gives access to some",
+        )
+
+    def know(self, names: tuple[str, ...]) -> None:
+        """Have these models to choose from."""
+        self._before = replace(self._before, all=names)
+        self._become(replace(self._scope, all=names), self.picker.selected)
+
+    def _become(self, scope: Scope, name: str | None) -> None:
+        self._scope = scope
+        self.picker.refresh()
+        self.picker.select(lambda each: each == name)
+
+    def _toggle_provider(self, name: str | None) -> None:
+        if name is not None:
+            self._become(self._scope.with_provider_toggled(name.partition("/")[0]), name)
+
+    def _move(self, name: str | None, step: int) -> None:
+        if name is not None:
+            self._become(self._scope.moved(name, step), name)
+
+    def _close(self) -> None:
+        self._done(None if self._scope == self._before else self._picked(keep=False))
+
+    def _picked(self, *, keep: bool) -> PickedScope:
+        return PickedScope(names=self._scope.chosen or (), keep=keep)
+
+    def _head(self, width: int) -> list[str]:
+        chosen = self._scope.chosen
+        text = "all models" if chosen is None else f"{len(chosen)} of {len(self._scope.all)} models"
+        return [self._theme.paint("muted")(text)]
+
+    def _draw(self, name: str, width: int, *, selected: bool) -> str:
+        box = self._theme.paint("success")("[x]") if self._scope.is_on(name) else "[ ]"
+        shown = one_line(name)
+        return f"{box} {self._theme.paint('accent')(shown) if selected else shown}"

@@ -1,1 +1,0 @@
-"""Which model answers, how much it thinks, and which models are cycled through."""

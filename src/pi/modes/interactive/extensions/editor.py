@@ -1,0 +1,356 @@
+"""The editor, as extensions may use and replace it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.port.drawing import Drawable, Make, made
+from pi.modes.interactive.extensions.drawing import Failed, Player, fitting
+from pi.modes.interactive.layout import Frame
+from pi.tui.completion.provider import Completed, Provider, Suggestion, Suggestions, replace_prefix
+from pi.tui.completion.sources import CombinedProvider
+from pi.tui.input.decoder import InputDecision, KeyListeners
+from pi.tui.style import Paint, unpainted
+
+if TYPE_CHECKING:
+    from pi.tui.mouse import MouseAnswer, MouseEvent
+
+
+# An editor of an extension in the place of the usual one.
+
+
+_NEEDED = ("get_text", "set_text", "handle_input")
+
+
+class ForeignEditor:
+    """Implements ``EditorPart``; what the component has no member for is done without.
+
+    It calls ``on_submit(text)``, which it is given, to send its text.
+    """
+
+    def __init__(self, component: Drawable, failed: Failed) -> None:
+        missing = [name for name in _NEEDED if not hasattr(component, name)]
+        if missing:
+            raise ExtensionError(
+                f"{component!r} is no editor: it has no {', '.join(missing)}.",
+                hint=f"An editor needs {', '.join(_NEEDED)}.",
+            )
+        self.on_submit: Callable[[str], None] = lambda text: None
+        self.on_change: Callable[[str], None] = lambda text: None
+        self.label = ""
+        self._any: Any = cast("Any", component)
+        self._any.on_submit = self._submitted
+        self._player = Player(component, failed)
+        self._failed = failed
+        self._has_failed = False
+        self._text = ""
+        """What was written when it was last known."""
+
+    @property
+    def component(self) -> Drawable:
+        """What the extension has brought."""
+        drawable: Drawable = self._any
+        return drawable
+
+    @property
+    def focused(self) -> bool:
+        """Whether the cursor is shown."""
+        return self._player.focused
+
+    @focused.setter
+    def focused(self, focused: bool) -> None:
+        self._player.focused = focused
+
+    @property
+    def border_color(self) -> Paint:
+        """How its borders are painted, if it has any."""
+        paint: Paint = getattr(self._any, "border_color", unpainted)
+        return paint
+
+    @border_color.setter
+    def border_color(self, paint: Paint) -> None:
+        if hasattr(self._any, "border_color"):
+            self._any.border_color = paint
+
+    def get_text(self) -> str:
+        """The text as it is shown."""
+        return self._asked(self._any.get_text)
+
+    def get_expanded_text(self) -> str:
+        """The text as it will be submitted."""
+        return self._asked(getattr(self._any, "get_expanded_text", self._any.get_text))
+
+    def set_text(self, text: str) -> None:
+        """Replace the text."""
+        self._text = text
+        self._tell("set_text", text)
+        self.on_change(text)
+
+    def insert_text_at_cursor(self, text: str) -> None:
+        """Insert text, at the end if the component does not say where its cursor is."""
+        if hasattr(self._any, "insert_text_at_cursor"):
+            self._tell("insert_text_at_cursor", text)
+            self.on_change(self.get_text())
+        else:
+            self.set_text(self.get_text() + text)
+
+    def add_to_history(self, text: str) -> None:
+        """Make a prompt one that can be found again."""
+        self._tell("add_to_history", text)
+
+    def set_autocomplete_provider(self, provider: Provider) -> None:
+        """Say who knows what could be meant."""
+        self._tell("set_autocomplete_provider", provider)
+
+    def set_autocomplete_max_visible(self, rows: int) -> None:
+        """How many suggestions are visible at once."""
+        self._tell("set_autocomplete_max_visible", rows)
+
+    def set_padding_x(self, columns: int) -> None:
+        """Keep columns free on both sides of the text."""
+        self._tell("set_padding_x", columns)
+
+    def handle_input(self, data: str) -> None:
+        """Take one key or one paste."""
+        before = self.get_text()
+        self._player.handle_input(data)
+        if (text := self.get_text()) != before:
+            self.on_change(text)
+
+    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
+        """Leave the mouse alone."""
+        return None
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        self._player.invalidate()
+
+    def render(self, width: int) -> list[str]:
+        """Its rows, below what goes on."""
+        rows = self._player.render(width)
+        return [*fitting([self.label], width), *rows] if self.label else rows
+
+    def _asked(self, tell: Callable[[], str]) -> str:
+        """What it tells; what was written last, once it has failed."""
+        if not self._has_failed:
+            try:
+                self._text = tell()
+            except Exception as problem:
+                self._fail(problem)
+        return self._text
+
+    def _submitted(self, text: str) -> None:
+        self.set_text("")
+        self.on_submit(text.strip())
+
+    def _tell(self, name: str, value: object) -> None:
+        tell = getattr(self._any, name, None)
+        if tell is None:
+            return
+        try:
+            tell(value)
+        except Exception as problem:
+            self._fail(problem)
+
+    def _fail(self, problem: Exception) -> None:
+        self._has_failed = True
+        self._failed(problem)
+
+
+# What extensions suggest, before everything else that could be meant.
+
+
+CompletionFailed: TypeAlias = Callable[[Exception], None]
+
+
+class Completing:
+    """The providers of extensions and the usual one, as one; implements ``Provider``."""
+
+    def __init__(self, failed: CompletionFailed) -> None:
+        self._failed = failed
+        self._usual: tuple[Provider, ...] = ()
+        self._foreign: list[_Foreign] = []
+        self._all = CombinedProvider(())
+
+    def complete_with(self, usual: Provider) -> None:
+        """Say what is suggested when no extension knows something."""
+        self._usual = (usual,)
+        self._combine()
+
+    def add(self, provider: object) -> Callable[[], None]:
+        """Ask one more extension; gives what ends that."""
+        foreign = _Foreign(provider, self._broken)
+        self._foreign.append(foreign)
+        self._combine()
+        return lambda: self._remove(foreign)
+
+    @property
+    def trigger_characters(self) -> str:
+        """Those of all."""
+        return self._all.trigger_characters
+
+    async def get_suggestions(
+        self, lines: Sequence[str], row: int, col: int, *, force: bool
+    ) -> Suggestions | None:
+        """The first answer."""
+        return await self._all.get_suggestions(lines, row, col, force=force)
+
+    def apply_completion(
+        self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
+    ) -> Completed:
+        """What the one that answered makes of its suggestion."""
+        return self._all.apply_completion(lines, row, col, item, prefix)
+
+    def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
+        """Whether all agree that Tab completes here."""
+        return self._all.should_trigger_file_completion(lines, row, col)
+
+    def _broken(self, foreign: _Foreign, problem: Exception) -> None:
+        self._remove(foreign)
+        self._failed(problem)
+
+    def _remove(self, foreign: _Foreign) -> None:
+        if foreign in self._foreign:
+            self._foreign.remove(foreign)
+            self._combine()
+
+    def _combine(self) -> None:
+        self._all = CombinedProvider((*self._foreign, *self._usual))
+
+
+class _Foreign:
+    """A provider of an extension: what it leaves out is the usual, and it fails once at most."""
+
+    def __init__(self, provider: object, broken: Callable[[_Foreign, Exception], None]) -> None:
+        self._provider: Any = provider
+        self._broken = broken
+
+    @property
+    def trigger_characters(self) -> str:
+        return "".join(getattr(self._provider, "trigger_characters", ""))
+
+    async def get_suggestions(
+        self, lines: Sequence[str], row: int, col: int, *, force: bool
+    ) -> Suggestions | None:
+        try:
+            found = await self._provider.get_suggestions(lines, row, col, force=force)
+            return as_suggestions(found)
+        except Exception as problem:
+            self._broken(self, problem)
+            return None
+
+    def apply_completion(
+        self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
+    ) -> Completed:
+        usual = replace_prefix(lines, row, col, prefix, item.value)
+        apply = getattr(self._provider, "apply_completion", None)
+        if apply is None:
+            return usual
+        try:
+            done = apply(lines, row, col, item, prefix)
+            return Completed(lines=tuple(done.lines), row=done.row, col=done.col)
+        except Exception as problem:
+            self._broken(self, problem)
+            return usual
+
+    def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
+        decide = getattr(self._provider, "should_trigger_file_completion", None)
+        try:
+            return decide is None or bool(decide(lines, row, col))
+        except Exception as problem:
+            self._broken(self, problem)
+            return True
+
+
+def as_suggestions(found: Any) -> Suggestions | None:
+    """What an extension found: a record, or a dict with ``items`` (texts or dicts) and a prefix."""
+    if found is None or isinstance(found, Suggestions):
+        return found
+    items = tuple(_suggestion(item) for item in found["items"])
+    return Suggestions(items=items, prefix=found["prefix"]) if items else None
+
+
+def _suggestion(item: Any) -> Suggestion:
+    if isinstance(item, Suggestion):
+        return item
+    return Suggestion(**item) if isinstance(item, Mapping) else Suggestion(value=str(item))
+
+
+class Editing:
+    """What is written, who writes it, and who sees the keys first.
+
+    ``given`` is what an editor of an extension is made of, ``tell`` says in a line what failed.
+    """
+
+    def __init__(
+        self,
+        frame: Frame,
+        given: tuple[object, ...],
+        tell: Callable[[str], None],
+    ) -> None:
+        self._frame = frame
+        self._given = given
+        self._tell = tell
+        self._editor: ForeignEditor | None = None
+        self.completing = Completing(
+            lambda problem: tell(f"Completions of an extension failed: {problem!r}")
+        )
+        frame.composer.offer(self.completing)
+        self._listeners = KeyListeners()
+        frame.tui.add_input_listener(self._hear, first=True)
+
+    @property
+    def component(self) -> Drawable | None:
+        """The editor that an extension has brought."""
+        return None if self._editor is None else self._editor.component
+
+    @property
+    def text(self) -> str:
+        """What is written."""
+        return self._frame.composer.text
+
+    def set_text(self, text: str) -> None:
+        """Replace what is written."""
+        self._frame.composer.set_text(text)
+        self._frame.tui.request_render()
+
+    def paste(self, text: str) -> None:
+        """Insert text at the cursor."""
+        self._frame.composer.insert(text)
+        self._frame.tui.request_render()
+
+    def use(self, make: Make | None) -> None:
+        """Write with another editor; ``None`` brings the usual one back. The text is kept."""
+        editor = None
+        if make is not None:
+            editor = ForeignEditor(made(make, *self._given), self._broken)
+        self._editor = editor
+        self._frame.composer.use(editor)
+        self._frame.tui.request_render()
+
+    def listen(self, listener: Callable[[str], Any]) -> Callable[[], None]:
+        """Show every key to ``listener`` first; gives what ends that."""
+        return self._listeners.add(lambda data: as_decision(listener(data)))
+
+    def _hear(self, data: str) -> InputDecision:
+        left = self._listeners.filtered(data)
+        return InputDecision(consume=left is None, data=left)
+
+    def _broken(self, problem: Exception) -> None:
+        # Not at once: a frame may be about to be painted, with this editor in it.
+        asyncio.get_running_loop().call_soon(self._give_up, problem)
+
+    def _give_up(self, problem: Exception) -> None:
+        if self._editor is not None:
+            self.use(None)
+            self._tell(f"The editor of an extension failed: {problem!r}")
+
+
+def as_decision(answer: Any) -> InputDecision | None:
+    """What a listener decided: a record, or a dict with ``consume`` or ``data``."""
+    if isinstance(answer, Mapping):
+        return InputDecision(consume=bool(answer.get("consume")), data=answer.get("data"))
+    return answer if isinstance(answer, InputDecision) else None

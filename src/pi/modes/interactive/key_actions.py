@@ -1,0 +1,193 @@
+"""What keys mean for the whole application: Escape, Ctrl+C, Ctrl+D and all the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pi.base.clock import Clock
+from pi.base.errors import PiError
+from pi.modes.interactive.app_ui import Screen
+from pi.modes.interactive.composer.composer import Composer
+from pi.modes.interactive.layout import DoublePress, Leaving
+from pi.modes.interactive.prompt_sender import Speaking
+from pi.modes.interactive.status.activity import Activity
+from pi.modes.interactive.transcript.view import TranscriptView
+
+if TYPE_CHECKING:
+    from pi.coding.port.session import SessionPort
+
+_COMMANDS = {
+    "app.session.new": "new",
+    "app.session.tree": "tree",
+    "app.session.fork": "fork",
+    "app.session.resume": "resume",
+    "app.model.select": "model",
+    "app.message.copy": "copy",
+}
+"""Actions that are commands."""
+
+
+class Gestures:
+    """Knows whether Escape was pressed just before; all else it asks of the parts of the screen."""
+
+    def __init__(
+        self,
+        screen: Screen,
+        composer: Composer,
+        transcript: TranscriptView,
+        activity: Activity,
+        speaking: Speaking,
+        leaving: Leaving,
+        *,
+        clock: Clock,
+        suspend: Callable[[], None],
+        paste_image: Callable[[], Coroutine[Any, Any, None]],
+        status_changed: Callable[[], None],
+    ) -> None:
+        self._screen = screen
+        self._composer = composer
+        self._transcript = transcript
+        self._activity = activity
+        self._speaking = speaking
+        self._leaving = leaving
+        self._escapes = DoublePress(clock)
+        self._suspend_program = suspend
+        self._paste_image = paste_image
+        self._status_changed = status_changed
+        self._port: SessionPort | None = None
+        self._acts: Mapping[str, Callable[[], bool]] = {
+            "app.interrupt": self._interrupt,
+            "app.suspend": self._suspend,
+            "app.editor.external": self._edit,
+            "app.clipboard.pasteImage": lambda: self._start(self._paste_image()),
+            "app.model.cycleForward": lambda: self._start(self._cycle_model(1)),
+            "app.model.cycleBackward": lambda: self._start(self._cycle_model(-1)),
+            "app.thinking.cycle": lambda: self._start(self._cycle_thinking()),
+            "app.thinking.toggle": self._toggle_thinking,
+            "app.tools.expand": self._expand,
+            "app.message.followUp": self._follow_up,
+            "app.message.dequeue": lambda: self._start(self._dequeue()),
+        }
+
+    def open(self, port: SessionPort) -> None:
+        """The session is there."""
+        self._port = port
+
+    def act(self, action: str) -> bool:
+        """Do what an action says; whether it meant something."""
+        if (command := _COMMANDS.get(action)) is not None:
+            return self._speaking.run_command(command)
+        act = self._acts.get(action)
+        return act() if act is not None else self._leaving.act(action)
+
+    # Stopping -------------------------------------------------------------------------------------
+
+    def _interrupt(self) -> bool:
+        port = self._port
+        if port is None:
+            return True
+        if self._speaking.is_shell_running:
+            port.shell.stop()
+        elif self._activity.is_retrying:
+            self._start(self._stop(partial(_give_up, port)))
+        elif self._activity.is_busy:
+            self._start(self._stop(port.abort))
+        elif self._composer.text.startswith("!"):
+            self._composer.take()  # Up brings it back
+        elif not self._composer.text and self._escapes.is_second():
+            self._twice(port)
+        return True
+
+    async def _stop(self, abort: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Stop the agent; what it would have been told next is the person's again."""
+        await self._speaking.take_back()
+        await abort()
+
+    def _twice(self, port: SessionPort) -> None:
+        wanted = port.settings.values.double_escape_action
+        if wanted != "none":
+            self._speaking.run_command(wanted)
+
+    def _suspend(self) -> bool:
+        self._suspend_program()
+        return True
+
+    # Writing --------------------------------------------------------------------------------------
+
+    def _edit(self) -> bool:
+        return self._port is not None and self._start(self._edit_elsewhere())
+
+    async def _edit_elsewhere(self) -> None:
+        edited = await self._screen.open_external_editor(self._composer.text)
+        if edited is not None:
+            self._composer.set_text(edited)
+
+    def _follow_up(self) -> bool:
+        if not self._composer.text.strip():
+            return False
+        text, images = self._composer.take()
+        self._screen.notify("")  # as with Enter, what was said in passing has been read
+        self._speaking.follow_up(text, images)
+        return True
+
+    async def _dequeue(self) -> None:
+        if not await self._speaking.take_back():
+            self._screen.notify("Nothing is queued.")
+
+    # Choosing and showing -------------------------------------------------------------------------
+
+    async def _cycle_model(self, step: int) -> None:
+        if self._port is None:
+            return
+        cycled = await self._port.models.cycle(step)
+        if cycled is None:
+            self._screen.notify("There is no other model to change to.")
+        else:
+            self._screen.notify(f"Model: {cycled.model.name or cycled.model.id}")
+        self._status_changed()
+
+    async def _cycle_thinking(self) -> None:
+        if self._port is None:
+            return
+        level = await self._port.models.cycle_thinking()
+        if level is None:
+            self._screen.notify("This model does not think.")
+        else:
+            self._screen.notify(f"Thinking: {level}")
+        self._status_changed()
+
+    def _toggle_thinking(self) -> bool:
+        hidden = not self._transcript.look.hides_thinking
+        self._transcript.hide_thinking(hidden=hidden)
+        self._screen.notify("Thoughts are hidden." if hidden else "Thoughts are shown.")
+        try:
+            if self._port is not None:
+                self._port.settings.set({"hideThinkingBlock": hidden})
+        except PiError as problem:
+            self._screen.notify(problem.explain(), "error")
+        self._screen.refresh()
+        return True
+
+    def _expand(self) -> bool:
+        self._transcript.toggle_expanded()
+        self._screen.refresh()
+        return True
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> bool:
+        self._screen.tasks.start(self._told(work), name="a key")
+        return True
+
+    async def _told(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except PiError as problem:
+            self._screen.notify(problem.explain(), "error")
+        self._screen.request_render()
+
+
+async def _give_up(port: SessionPort) -> None:
+    """End the wait for another try; the try itself, if it has just begun."""
+    if not await port.retry.abort():
+        await port.abort()

@@ -1,0 +1,133 @@
+"""What the settings say about the screen, done at once and again whenever they change."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+from pi.base.terminal_text import sanitise
+from pi.coding.settings.settings import Settings
+from pi.coding.settings.values import Values
+from pi.coding.tools.images import ImageLimits
+from pi.modes.interactive.layout import Frame
+from pi.modes.interactive.startup import Start
+from pi.modes.interactive.theme_file import BadTheme
+from pi.modes.interactive.transcript.view import TranscriptView
+from pi.tui.desktop import Clipboard, runner
+from pi.tui.images.graphics import Graphics
+from pi.tui.terminal import has_placeholders
+from pi.tui.text.width import expand_tabs
+from pi.tui.tui import TUI
+
+
+class SettingsFollower:
+    """Follows one settings object at a time; ``wanted_theme`` wins over the first that it finds."""
+
+    def __init__(
+        self,
+        frame: Frame,
+        transcript: TranscriptView,
+        graphics: Graphics | None,
+        *,
+        wanted_theme: str | None,
+    ) -> None:
+        self._frame = frame
+        self._transcript = transcript
+        self._graphics = graphics
+        self._wanted_theme = wanted_theme
+        self._settings: Settings | None = None
+        self._theme: tuple[str | None] | None = None
+        """What the settings said of the theme when they were last looked at."""
+        self._has_begun = False
+        self._missing: str | None = None
+        """A theme that was not found before extensions could say which ones they know."""
+
+    def follow(self, settings: Settings) -> None:
+        """Do what they say; another folder has others."""
+        if settings is not self._settings:
+            self._settings = settings
+            settings.on_change(self._apply)
+        self._apply()
+
+    def begun(self) -> None:
+        """Look once more for a theme that was not found: all that there are are known now."""
+        self._has_begun = True
+        if self._missing is not None:
+            self._use(self._missing)
+
+    def image_limits(self) -> ImageLimits:
+        """What pictures have to fit that go with a message."""
+        return ImageLimits(
+            resize=self._settings is None or self._settings.values.images.auto_resize
+        )
+
+    def _apply(self) -> None:
+        if self._settings is None:
+            return
+        values = self._settings.values
+        look, composer = self._transcript.look, self._frame.composer
+        composer.arrange(
+            padding=values.editor_padding_x, suggestions=values.autocomplete_max_visible
+        )
+        self._frame.theme.code_indent = expand_tabs(sanitise(values.markdown.code_block_indent))
+        look.pad = values.output_pad
+        look.image_columns = values.terminal.image_width_cells
+        if self._graphics is not None:
+            self._graphics.show_at_most(values.tui.max_inline_images)
+        look.graphics = self._graphics if values.terminal.show_images else None
+        if look.hides_thinking != values.hide_thinking_block:
+            self._transcript.hide_thinking(hidden=values.hide_thinking_block)
+        self._follow_theme(values)
+
+    def _follow_theme(self, values: Values) -> None:
+        if self._theme == (values.theme,):
+            return
+        first = self._wanted_theme if self._theme is None else None
+        self._theme = (values.theme,)
+        self._use(first or values.theme)
+
+    def _use(self, theme: str | None) -> None:
+        self._missing = None
+        try:
+            self._frame.themes.use(theme)
+        except BadTheme as problem:
+            if not self._has_begun:
+                self._missing = theme
+                return
+            self._transcript.notice(problem.explain(), "warning")
+            self._frame.tui.request_render()
+
+
+# The world around the screen: the clipboard and pictures.
+
+
+MOST_FIRST_IDS = 0xF0_0000
+"""Ids of pictures have 24 bits; this leaves a million for the session."""
+
+
+def system_clipboard(start: Start, write: Callable[[str], None]) -> Clipboard:
+    """The clipboard that the person uses; ``write`` sends to their terminal."""
+    from pi.base.processes import find_program  # needed when something is copied
+
+    return Clipboard(
+        system=start.system,
+        env=start.environ,
+        find=lambda name: find_program(name, start.environ),
+        run=runner(start.environ, start.cwd),
+        write=write,
+    )
+
+
+def graphics_for(tui: TUI, environ: Mapping[str, str]) -> Graphics | None:
+    """What draws pictures on the terminal; nothing if it shows none."""
+    protocol = tui.capabilities.images
+    if protocol is None:
+        return None
+    return Graphics(
+        protocol,
+        write=tui.terminal.write,
+        has_placeholders=has_placeholders(tui.capabilities, environ),
+        # Other programs in the same window, and this one at other times, number theirs, too.
+        first_id=1 + int.from_bytes(os.urandom(3)) % MOST_FIRST_IDS,
+        cell_size=lambda: (tui.negotiation.cell.width, tui.negotiation.cell.height),
+    )

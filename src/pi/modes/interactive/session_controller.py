@@ -1,0 +1,281 @@
+"""All regions of a session, connected: what happens reaches them, what the person does leads on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pi.agent.events import MessageEnd, MessageUpdate, QueueUpdate
+from pi.ai.messages import AssistantMessage, Image, Usage
+from pi.base.tasks import TaskScope
+from pi.coding.compaction.events import CompactionEnd
+from pi.coding.extension_host.errors import ExtensionFailed
+from pi.coding.extension_host.events.session import ThinkingLevelChanged
+from pi.modes.interactive.app_ui import Screen
+from pi.modes.interactive.composer.pasting import Clipping, why_unseen
+from pi.modes.interactive.extensions.connection import ExtensionConnection
+from pi.modes.interactive.extensions.ui import Showing
+from pi.modes.interactive.key_actions import Gestures
+from pi.modes.interactive.layout import Frame, Leaving
+from pi.modes.interactive.prompt_sender import Speaking
+from pi.modes.interactive.screen_settings import SettingsFollower, graphics_for, system_clipboard
+from pi.modes.interactive.startup import Opened, Start
+from pi.modes.interactive.status.activity import Activity
+from pi.modes.interactive.status.status import Status, Window
+from pi.modes.interactive.transcript.block import Look
+from pi.modes.interactive.transcript.view import TranscriptView
+from pi.modes.log_file import more_in_log
+from pi.tui.input.keymap import Keymap
+
+# Whether the provider's cache was of use: told to whoever wants to know what misses cost. Pure.
+
+
+LEAST_TOKENS = 4000
+"""Tokens below which a miss is not worth a word."""
+
+
+class CacheWatch:
+    """Compares every answer with the one before it."""
+
+    def __init__(self) -> None:
+        self._before: tuple[str, int] | None = None
+        """The model that was asked last, and how many tokens of its input a cache holds since."""
+
+    def hear(self, event: object) -> str:
+        """What to tell after something happened; mostly nothing."""
+        match event:
+            case MessageEnd(message=AssistantMessage(usage=usage) as answer) if usage.total_tokens:
+                before, model = self._before, f"{answer.provider}/{answer.model}"
+                self._before = (model, usage.cache_read + usage.cache_write)
+                if before is not None and before[0] == model:
+                    return _told(usage, before[1])
+            case CompactionEnd():
+                self._before = None  # what follows is another input
+        return ""
+
+
+def _told(usage: Usage, cached: int) -> str:
+    lost = cached - usage.cache_read
+    if cached < LEAST_TOKENS or lost < cached // 2:
+        return ""
+    return f"Cache miss: {lost:,} tokens that the provider's cache had were read anew."
+
+
+class SessionRegions:
+    """Made behind the first frame; ``cwd`` is the folder of the session, or of the start.
+
+    ``screen`` is the whole as dialogs see it; ``speaking`` takes what is sent.
+    """
+
+    def __init__(
+        self,
+        start: Start,
+        frame: Frame,
+        tasks: TaskScope,
+        leaving: Leaving,
+        *,
+        cwd: Callable[[], Path],
+        quit: Callable[[], None],
+    ) -> None:
+        self._start = start
+        self._frame = frame
+        self._tasks = tasks
+        self._cwd = cwd
+        self._cache = CacheWatch()
+        tui = frame.tui
+        activity = Activity(start.clock, interrupt_key=_shown(frame.keymap, "app.interrupt"))
+        window = Window(
+            tui.terminal.write,
+            tui.capabilities,
+            watch=tui.negotiation.follow_focus,
+            is_seen=lambda: tui.negotiation.has_focus is True,
+        )
+        tui.farewell = window.farewell
+        self.status = self._new_status(activity, window)
+        self.transcript = TranscriptView(self._look())
+        frame.above.add_child(self.transcript.component)
+        self.follower = SettingsFollower(
+            frame, self.transcript, graphics_for(tui, start.environ), wanted_theme=start.theme
+        )
+        self.screen = self._new_screen(activity, quit)
+        self.extensions = ExtensionConnection(
+            self.screen,
+            frame,
+            self.transcript,
+            Showing(activity, window, self.transcript, refresh=self.screen.refresh),
+            reloaded=self._reloaded,
+        )
+        self.speaking = Speaking(
+            self.screen,
+            frame.composer,
+            self.transcript,
+            tasks,
+            after_command=self.choices_changed,
+        )
+        self._gestures = self._connected(activity, leaving)
+
+    def open(self, opened: Opened) -> None:
+        """The session is there: show the conversation so far, and all that comes."""
+        opened.port.subscribe(self._hear)
+        self.screen.open(opened.port, opened.host)
+        self._gestures.open(opened.port)
+        self.extensions.open(opened.port)
+        if opened.themes is not None:
+            self._frame.themes.files = opened.themes
+        self._show_session()
+
+    def choices_changed(self) -> None:
+        """Another model answers, or it thinks more or less."""
+        self._frame.composer.show_level(self.screen.port.models.thinking_level)
+        self.status.refresh()
+
+    # What happens ---------------------------------------------------------------------------------
+
+    def _hear(self, event: object) -> None:
+        self.transcript.hear(event)
+        self.status.hear(event)
+        if type(event) is not MessageUpdate:
+            self._watch_cache(event)
+        match event:
+            case QueueUpdate(steering=steering, follow_up=follow_up):
+                self.speaking.queue_changed(steering, follow_up)
+            case ThinkingLevelChanged(level=level):
+                self._frame.composer.show_level(level)
+            case ExtensionFailed(extension_path=path, error=error):
+                more = more_in_log(self._start.agent_dir)
+                self.screen.notify(f"{path}: {error}\n{more}", "error")
+            case CompactionEnd(error_message=problem):
+                if isinstance(problem, str):
+                    self.screen.notify(problem, "error")
+                self.speaking.deliver_waiting()
+        self._frame.tui.request_render()
+
+    def _watch_cache(self, event: object) -> None:
+        missed = self._cache.hear(event)
+        if missed and self.screen.port.settings.values.show_cache_miss_notices:
+            self.screen.notify(missed, "warning")
+
+    def _submitted(self, text: str, images: tuple[Image, ...]) -> None:
+        self._frame.passing.show("")
+        if self.speaking.is_open:
+            self._frame.composer.typing.turned()  # what this leads to may ask at once
+        if self._frame.fullscreen is not None:
+            self._frame.fullscreen.follow()  # who says something wants to see what comes of it
+        self.speaking.submit(text, images)
+
+    # What is shown --------------------------------------------------------------------------------
+
+    def _show_session(self) -> None:
+        """The conversation so far, with everything that tells about it."""
+        self._show_facts()
+        port = self.screen.port
+        self.extensions.load(port)
+        for point in port.facts.fork_points():
+            self._frame.composer.remember(point.text)
+
+    def _show_facts(self) -> None:
+        port = self.screen.port
+        self.follower.follow(port.settings)
+        self._frame.composer.show_level(port.models.thinking_level)
+        self.status.open(port)
+
+    def _reload(self) -> None:
+        self.transcript.clear()
+        self.speaking.moved(self.screen.port)
+        self._show_session()
+        self._frame.tui.reset_display()
+
+    def _reloaded(self) -> None:
+        """The same conversation goes on with other settings and extensions."""
+        self._show_facts()
+        self._frame.tui.reset_display()
+
+    # How it is put together -----------------------------------------------------------------------
+
+    def _new_status(self, activity: Activity, window: Window) -> Status:
+        frame, start = self._frame, self._start
+        return Status(
+            frame.theme,
+            activity,
+            frame.footer,
+            window,
+            clock=start.clock,
+            tasks=self._tasks,
+            home=start.home,
+            show_label=self._show_label,
+            request_render=frame.tui.request_render,
+        )
+
+    def _show_label(self, label: str) -> None:
+        """What goes on, in the editor's border; only that is painted again."""
+        self._frame.composer.show_label(label)
+        self._frame.tui.request_component_render(self._frame.composer.component)
+
+    def _look(self) -> Look:
+        frame = self._frame
+        return Look(
+            theme=frame.theme,
+            cwd=self._cwd,
+            home=self._start.home,
+            monotonic=self._start.clock.monotonic,
+            expand_key=_shown(frame.keymap, "app.tools.expand"),
+            has_hyperlinks=frame.tui.capabilities.hyperlinks,
+        )
+
+    def _new_screen(self, activity: Activity, quit: Callable[[], None]) -> Screen:
+        return Screen(
+            self._frame,
+            self.transcript,
+            activity,
+            clock=self._start.clock,
+            tasks=self._tasks,
+            clipboard=system_clipboard(self._start, self._frame.tui.terminal.write),
+            cwd=self._cwd,
+            system=self._start.system,
+            reload=self._reload,
+            quit=quit,
+        )
+
+    def _why_unseen(self) -> str:
+        """Why the model would not see a picture; nothing if it would, or who answers is unknown."""
+        return why_unseen(self.screen.port) if self.speaking.is_open else ""
+
+    def _connected(self, activity: Activity, leaving: Leaving) -> Gestures:
+        """What keys mean; whatever the person does at the screen leads to us now."""
+        frame = self._frame
+        clipping = Clipping(
+            self._start,
+            self.screen,
+            frame.composer,
+            limits=self.follower.image_limits,
+            why_unseen=self._why_unseen,
+        )
+        gestures = Gestures(
+            self.screen,
+            frame.composer,
+            self.transcript,
+            activity,
+            self.speaking,
+            leaving,
+            clock=self._start.clock,
+            suspend=frame.tui.suspend,
+            paste_image=clipping.paste,
+            status_changed=self.choices_changed,
+        )
+        if frame.fullscreen is not None:
+            frame.fullscreen.on_select = clipping.copy_selected
+            frame.fullscreen.on_copy = clipping.copy
+        frame.composer.prompt.on_paste = clipping.drop
+        frame.composer.on_submit = self._submitted
+        frame.composer.on_action(gestures.act)
+        return gestures
+
+
+def _shown(keymap: Keymap, action: str) -> Callable[[], str]:
+    """Tells the first key of an action, as short as it is written; nothing if it has none."""
+
+    def first() -> str:
+        keys = keymap.keys(action)
+        return keys[0].replace("escape", "esc") if keys else ""
+
+    return first

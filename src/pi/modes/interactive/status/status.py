@@ -1,0 +1,364 @@
+"""The status as a whole: hears what happens and tells it in the footer, the border, the window."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import UnsetType
+
+from pi.agent.events import AgentEnd, AgentSettled, AgentStart, MessageEnd, MessageUpdate, TurnEnd
+from pi.ai.messages import AssistantMessage
+from pi.base.clock import Clock
+from pi.base.files import open_regular
+from pi.base.tasks import TaskScope
+from pi.base.terminal_text import one_line
+from pi.coding.compaction.events import CompactionEnd
+from pi.coding.extension_host.events.session import SessionInfoChanged, ThinkingLevelChanged
+from pi.modes.interactive.status.activity import Activity
+from pi.modes.interactive.status.footer import Footer, FooterFacts, short_folder
+from pi.modes.interactive.theme import Theme
+from pi.tui.desktop import notification, progress, title
+from pi.tui.terminal import Capabilities
+
+if TYPE_CHECKING:
+    from pi.coding.port.session import SessionPort
+
+
+# The facts of the footer, asked of the session.
+
+
+def footer_facts(port: SessionPort, *, home: Path, branch: str) -> FooterFacts:
+    """What the footer tells about a session."""
+    stats, usage, model = port.facts.stats(), port.facts.context_usage(), port.models.current
+    state = port.facts.state()
+    name = state.session_name
+    return FooterFacts(
+        cwd=short_folder(port.facts.cwd, home),
+        branch=branch,
+        session_name="" if isinstance(name, UnsetType) else name,
+        input=stats.tokens.input,
+        output=stats.tokens.output,
+        cache_read=stats.tokens.cache_read,
+        cache_write=stats.tokens.cache_write,
+        hit_percent=_hit_percent(port),
+        cost=stats.cost,
+        context_percent=usage.percent if usage else 0.0,
+        context_window=model.context_window if model else 0,
+        is_automatic=state.auto_compaction_enabled,
+        provider=model.provider if model else "",
+        model=model.id if model else "",
+        level=port.models.thinking_level if model and model.reasoning else "",
+        note="no model: /login" if model is None else "",
+    )
+
+
+def _hit_percent(port: SessionPort) -> float | None:
+    """How much of the last request's input came from a cache, if any ever did."""
+    for message in reversed(port.facts.messages()):
+        if isinstance(message, AssistantMessage) and message.usage.total_tokens:
+            usage = message.usage
+            asked = usage.input + usage.cache_read + usage.cache_write
+            return usage.cache_read / asked * 100 if usage.cache_read and asked else None
+    return None
+
+
+# The git branch of a folder, read from git's own files.
+#
+# The program ``git`` is never started: a repository's configuration can name programs that git
+# runs, and nobody has said that this repository may run any.
+
+
+DETACHED = "detached"
+LARGEST = 65_536
+"""Bytes that are read of one file. HEAD has one line; in a table it is in the first block."""
+LARGEST_NUMBER = 2**64
+MOST_TABLES = 32
+"""How many tables of references are looked into; git merges them long before."""
+
+_BRANCHES = "ref: refs/heads/"
+_REFTABLE = ".invalid"
+"""What HEAD names where references are kept in tables."""
+_SYMBOLIC = 3
+"""The kind of record that names another reference."""
+
+
+async def branch_of(cwd: Path) -> str | None:
+    """The branch, ``detached`` if there is none, or empty outside of a repository.
+
+    ``None`` if it cannot be told now: git's files are being replaced, or no file can be opened.
+    """
+    try:
+        # A network drive must not stop the screen.
+        return await asyncio.to_thread(_branch, cwd)
+    except (OSError, ValueError):
+        return None
+
+
+def _branch(cwd: Path) -> str:
+    git_dir = _git_dir(cwd)
+    if git_dir is None:
+        return ""
+    head = _start_of(git_dir / "HEAD").decode("utf-8")
+    if head.strip() == f"{_BRANCHES}{_REFTABLE}":
+        head = _head_of_tables(git_dir / "reftable")
+    return head.removeprefix(_BRANCHES).strip() if head.startswith(_BRANCHES) else DETACHED
+
+
+def _git_dir(cwd: Path) -> Path | None:
+    """Where HEAD lies; ``None`` outside of a repository."""
+    for folder in (cwd, *cwd.parents):
+        found = folder / ".git"
+        if found.is_file():  # a worktree or a submodule: a file that names the real folder
+            found = folder / _start_of(found).decode("utf-8").removeprefix("gitdir:").strip()
+        if found.is_dir():
+            return found
+    return None
+
+
+def _start_of(path: Path) -> bytes:
+    """The first bytes of a regular file; ``OSError`` for a pipe or a device, which could block."""
+    with open_regular(path, buffering=0) as file:
+        return file.read(LARGEST)
+
+
+# Tables of references -----------------------------------------------------------------------------
+
+
+def _head_of_tables(folder: Path) -> str:
+    """What HEAD says as the files of git would say it; empty if no table has it.
+
+    The newest table that has a record of HEAD counts. ``ValueError`` if a table is damaged.
+    """
+    names = _start_of(folder / "tables.list").decode("utf-8").split()
+    for name in list(reversed(names))[:MOST_TABLES]:
+        if "/" in name or "\\" in name:
+            raise ValueError(f"{name} is not the name of a table")
+        try:
+            for kind, target in _head_records(_start_of(folder / name)):
+                return f"ref: {target}" if kind == _SYMBOLIC else ""
+        except IndexError as problem:
+            raise ValueError(f"{name} ends in the middle of a record") from problem
+    return ""
+
+
+def _head_records(table: bytes) -> Iterator[tuple[int, str]]:
+    """The kind and the target of HEAD in one table, if it has it.
+
+    A header, then blocks of records sorted by name. Names share a prefix with the record before.
+    """
+    if table[:4] != b"REFT":
+        raise ValueError("not a table of references")
+    header, hash_size = (24, 20) if table[4] == 1 else (28, 32 if table[24:28] == b"s256" else 20)
+    if table[header : header + 1] != b"r":
+        return  # a table without references: of their history only
+    block_end = int.from_bytes(table[header + 1 : header + 4])
+    restarts = int.from_bytes(table[block_end - 2 : block_end])
+    end = min(block_end, len(table)) - 2 - 3 * restarts
+    name, at = b"", header + 4
+    while at < end and name < b"HEAD":
+        shared, at = _number(table, at)
+        packed, at = _number(table, at)
+        length, kind = packed >> 3, packed & 7
+        name, at = name[:shared] + table[at : at + length], at + length
+        _, at = _number(table, at)  # which update wrote it
+        target = b""
+        if kind == _SYMBOLIC:
+            size, at = _number(table, at)
+            target, at = table[at : at + size], at + size
+        else:
+            at += kind * hash_size  # none for a deletion, one for a commit, two for a tag
+        if name == b"HEAD":
+            yield kind, target.decode("utf-8")
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """A number of as many bytes as it needs, and where it ends."""
+    byte = data[at]
+    value = byte & 0x7F
+    while byte & 0x80:
+        at += 1
+        byte = data[at]
+        value = (value + 1) << 7 | byte & 0x7F
+        if value > LARGEST_NUMBER:
+            raise ValueError("a number of more than 64 bits")
+    return value, at + 1
+
+
+# What the window around the terminal is told: its title, progress, and that a run has ended.
+
+
+LONG_RUN = 20.0
+"""Seconds after which somebody has probably gone to do something else."""
+
+
+class Window:
+    """Writes to the terminal beside the screen. Nothing of it takes a cell.
+
+    ``watch`` begins to find out whether somebody looks at it, ``is_seen`` tells whether that is so.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[str], None],
+        capabilities: Capabilities,
+        *,
+        watch: Callable[[], None] = lambda: None,
+        is_seen: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._write = write
+        self._capabilities = capabilities
+        self._watch = watch
+        self._is_seen = is_seen
+        self._usual = ""
+        self._other = ""
+        self._title = ""
+        self._progress = False
+
+    def set_title(self, folder: str, session_name: str = "") -> None:
+        """Name the window by the session and the folder."""
+        name = f"{one_line(session_name)} - " if session_name else ""
+        self._usual = f"π - {name}{one_line(folder)}"
+        self._show_title()
+
+    def override(self, name: str) -> None:
+        """Call the window something else; empty brings its usual name back."""
+        self._other = one_line(name)
+        self._show_title()
+
+    def set_progress(self, *, is_busy: bool) -> None:
+        """Show in the task bar that something goes on."""
+        if is_busy != self._progress:
+            self._progress = is_busy
+            self._write(progress("indeterminate" if is_busy else "none"))
+
+    def watch(self) -> None:
+        """Work begins: notice from now on whether somebody looks elsewhere meanwhile."""
+        if self._capabilities.notifications:
+            self._watch()
+
+    def notify(self, text: str) -> None:
+        """Tell somebody who looks elsewhere; what the terminal does not know is a bell."""
+        if self._capabilities.notifications and not self._is_seen():
+            self._write(notification(text, self._capabilities.brand))
+
+    def farewell(self) -> str:
+        """What it is told whenever the terminal is given back: its title, and no progress."""
+        shown, self._progress = self._progress, False
+        return (progress("none") if shown else "") + (title(self._title) if self._title else "")
+
+    def _show_title(self) -> None:
+        shown = self._other or self._usual
+        if shown != self._title:
+            self._title = shown
+            self._write(title(shown))
+
+
+_REFRESHING = (
+    MessageEnd,
+    TurnEnd,
+    AgentSettled,
+    CompactionEnd,
+    SessionInfoChanged,
+    ThinkingLevelChanged,
+)
+"""After these the numbers of the footer are others."""
+
+
+class Status:
+    """Owns the footer, the activity and the window's title.
+
+    ``show_label`` puts what goes on where the user sees it.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        activity: Activity,
+        footer: Footer,
+        window: Window,
+        *,
+        clock: Clock,
+        tasks: TaskScope,
+        home: Path,
+        show_label: Callable[[str], None],
+        request_render: Callable[[], None],
+    ) -> None:
+        self._theme = theme
+        self._activity = activity
+        self._footer = footer
+        self._window = window
+        self._clock = clock
+        self._tasks = tasks
+        self._home = home
+        self._show_label = show_label
+        self._request_render = request_render
+        self._port: SessionPort | None = None
+        self._branch = ""
+        self._is_ticking = False
+        activity.on_work = self._show_activity
+
+    def open(self, port: SessionPort) -> None:
+        """The session is there, or is another one now."""
+        self._port = port
+        self.refresh()
+        self._tasks.start(self.look_for_branch(), name="looking for the branch")
+
+    def hear(self, event: object) -> None:
+        """Take note of something that the session tells."""
+        ran = self._activity.run_seconds
+        self._activity.hear(event)
+        if type(event) is MessageUpdate:
+            return  # one for every token: what it changes is seen with the next tick
+        if isinstance(event, AgentStart):
+            self._window.watch()
+        if isinstance(event, AgentEnd) and not event.will_retry and ran >= LONG_RUN:
+            self._window.notify(f"pi is done in {self._cwd.name}")
+        if isinstance(event, _REFRESHING):
+            self.refresh()
+        self._show_activity()
+
+    def refresh(self) -> None:
+        """Tell the facts as they are now."""
+        if self._port is not None:
+            facts = footer_facts(self._port, home=self._home, branch=self._branch)
+            self._footer.show(facts)
+            self._window.set_title(self._cwd.name, facts.session_name)
+            self._request_render()
+
+    async def look_for_branch(self) -> None:
+        """See whether somebody has changed the branch."""
+        branch = await branch_of(self._cwd)
+        if branch is not None and branch != self._branch:
+            self._branch = branch
+            self.refresh()
+
+    def _show_activity(self) -> None:
+        """What goes on, in the border and in the task bar; it moves as long as it goes on."""
+        label = self._activity.label()
+        spinner, _, words = label.partition(" ")
+        accent, muted = self._theme.paint("accent"), self._theme.paint("muted")
+        shown = f"{accent(spinner)} {muted(words)}" if spinner else muted(words)
+        self._show_label(shown if label else "")
+        if self._wants_progress:
+            self._window.set_progress(is_busy=self._activity.is_busy)
+        if self._activity.is_busy and not self._is_ticking:
+            self._is_ticking = True
+            self._tasks.start(self._tick(), name="the spinner")
+
+    async def _tick(self) -> None:
+        while self._activity.is_busy:
+            await self._clock.sleep(self._activity.indicator.interval)
+            self._show_activity()
+        self._is_ticking = False
+
+    @property
+    def _wants_progress(self) -> bool:
+        port = self._port
+        return port is not None and port.settings.values.terminal.show_terminal_progress
+
+    @property
+    def _cwd(self) -> Path:
+        return self._port.facts.cwd if self._port is not None else Path()

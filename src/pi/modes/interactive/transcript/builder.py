@@ -1,0 +1,353 @@
+"""From the session's events to blocks: who opens which block, and what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import UnsetType
+
+from pi.agent.compaction.text import readable_summary
+from pi.agent.events import (
+    AgentEnd,
+    AgentSettled,
+    AgentStart,
+    EntryAppended,
+    MessageEnd,
+    MessageStart,
+    MessageUpdate,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
+)
+from pi.agent.response import ABORTED_EARLY
+from pi.ai.events import (
+    BlockEvent,
+    TextDelta,
+    TextStart,
+    ThinkingDelta,
+    ThinkingStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from pi.ai.messages import (
+    AssistantMessage,
+    Image,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+    blocks,
+)
+from pi.coding.compaction.events import CompactionEnd
+from pi.coding.retry import CANCELLED, AutoRetryEnd, AutoRetryStart
+from pi.coding.session.entries import (
+    BashExecution,
+    BranchSummaryMessage,
+    CompactionSummaryMessage,
+    Custom,
+    CustomMessage,
+    SessionMessage,
+)
+from pi.modes.interactive.transcript.block import Call, Look
+from pi.modes.interactive.transcript.messages import (
+    AnswerBlock,
+    EntryBlock,
+    Kind,
+    MessageBlock,
+    UserBlock,
+)
+from pi.modes.interactive.transcript.notices import (
+    DividerBlock,
+    NoticeBlock,
+    UserBashBlock,
+    tokens,
+)
+from pi.modes.interactive.transcript.tools import ReadGroupBlock, ToolBlock
+from pi.tui.component import Component
+
+Add = Callable[[Component], None]
+
+_INTERRUPTED = "Interrupted"
+
+
+class Feed:
+    """Turns events, and messages of an earlier day, into blocks that it hands to ``add``."""
+
+    def __init__(self, look: Look, add: Add) -> None:
+        self._look = look
+        self._add = add
+        self._answer: AnswerBlock | None = None
+        self._group: ReadGroupBlock | None = None
+        self._calls: dict[str, tuple[Call, ToolBlock | ReadGroupBlock]] = {}
+        """Calls that have not ended, by their ids."""
+        self._streamed: dict[int, str] = {}
+        """Ids of the calls in the answer that is being streamed, by their place in it."""
+        self._waits_to_retry = False
+
+    def hear(self, event: object) -> None:
+        """Take note of something that happened."""
+        match event:
+            case MessageUpdate(assistant_message_event=change):
+                self._grow(change)
+            case MessageStart(message=message):
+                self._begin(message)
+            case MessageEnd(message=AssistantMessage() as message):
+                self._answered(message)
+            case ToolExecutionStart():
+                self._call(event.tool_call_id, event.tool_name).run(event.args, now=self._now())
+                self._changed(event.tool_call_id)
+            case ToolExecutionUpdate(tool_call_id=id, partial_result=output):
+                if id in self._calls:
+                    self._calls[id][0].show(output.content, output.details)
+                    self._changed(id)
+            case ToolExecutionEnd(tool_call_id=id, result=output):
+                self._ended(
+                    id, output.content, output.details, failed=event.is_error, now=self._now()
+                )
+            case AgentEnd() | AgentSettled():
+                self._interrupt()
+            case _:
+                self._hear_rest(event)
+
+    def _hear_rest(self, event: object) -> None:
+        """Something other than a message has become part of the session, or a run is retried."""
+        match event:
+            case EntryAppended(entry={"type": "custom"} as entry):
+                self._begin(msgspec.convert(entry, Custom))
+            case CompactionEnd(result=result) if not isinstance(result, UnsetType):
+                self._compacted(result.tokens_before, result.summary)
+            case AutoRetryStart():
+                self._waits_to_retry = True
+            case AgentStart():
+                self._waits_to_retry = False
+            case AutoRetryEnd(success=False):
+                self._given_up(event)
+
+    def load(self, messages: Iterable[SessionMessage | Custom]) -> None:
+        """Show a conversation of an earlier day, with what extensions keep in it."""
+        for message in messages:
+            match message:
+                case AssistantMessage():
+                    self._remember(message)
+                case ToolResultMessage():
+                    content, failed = message.content, message.is_error
+                    self._call(message.tool_call_id, message.tool_name)
+                    self._ended(
+                        message.tool_call_id, content, message.details, failed=failed, now=None
+                    )
+                case _:
+                    self._begin(message)
+        self._interrupt()
+
+    def add(self, block: Component) -> None:
+        """Put a block below the others; what was open is closed."""
+        self._close()
+        self._add(block)
+
+    def remark(self, block: Component) -> None:
+        """Put something short below the others; an answer that is coming goes on above it."""
+        self._close_group()
+        self._add(block)
+
+    # What is said ---------------------------------------------------------------------------------
+
+    def _begin(self, message: Any) -> None:
+        match message:
+            case UserMessage(content=content):
+                words, images = _parts(content)
+                self.add(UserBlock(self._look, words, images))
+            case CustomMessage(display=True, content=content):
+                words, _ = _parts(content)
+                self.add(MessageBlock(self._look, message, words))
+            case Custom() if self._look.views.shows(message):
+                self.add(EntryBlock(self._look, message))
+            case BashExecution():
+                excluded = message.exclude_from_context is True
+                run = UserBashBlock(self._look, message.command, is_excluded=excluded)
+                run.end(message)
+                self.add(run)
+            case CompactionSummaryMessage(tokens_before=before, summary=summary):
+                self._compacted(before, summary)
+            case BranchSummaryMessage(summary=summary):
+                text = readable_summary(summary)
+                self.add(DividerBlock(self._look, "Back from another branch", text))
+            case AssistantMessage():
+                self._streamed.clear()
+
+    def _grow(self, change: BlockEvent) -> None:
+        match change:
+            case TextDelta(delta=text):
+                self._say("text", text)
+            case ThinkingDelta(delta=text):
+                self._say("thinking", text)
+            case TextStart():
+                self._open("text")
+            case ThinkingStart():
+                self._open("thinking")
+            case ToolCallStart(content_index=place, id=id, tool_name=name):
+                self._streamed[place] = id
+                self._call(id, name)
+            case ToolCallDelta(content_index=place, delta=piece):
+                id = self._streamed.get(place, "")
+                if id in self._calls:
+                    self._calls[id][0].ask(piece)
+                    self._changed(id)
+            case ToolCallEnd(tool_call=call):
+                self._call(call.id, call.name).asked(call.arguments)
+                self._changed(call.id)
+
+    def _say(self, kind: Kind, text: str) -> None:
+        if self._answer is None:
+            self._open(kind)
+        if self._answer is not None:
+            self._answer.append(kind, text)
+
+    def _open(self, kind: Kind) -> None:
+        if self._answer is None:
+            answer = AnswerBlock(self._look)
+            self.add(answer)
+            self._answer = answer
+        self._answer.open(kind)
+
+    def _answered(self, message: AssistantMessage) -> None:
+        self._close_answer()
+        if message.stop_reason in ("error", "aborted"):
+            for call in message.tool_calls:
+                if call.id in self._calls:
+                    self._calls[call.id][0].interrupt()
+                    self._forget(call.id)
+        if notice := _ending(message):
+            level, text = notice
+            self.add(NoticeBlock(self._look, text, "error" if level == "error" else "warning"))
+
+    def _remember(self, message: AssistantMessage) -> None:
+        """An answer that was complete before we came."""
+        for part in message.content:
+            match part:
+                case Text(text=text) if text.strip():
+                    self._say("text", text)
+                case Thinking(thinking=text) if text.strip():
+                    self._say("thinking", text)
+                case ToolCall(id=id, name=name, arguments=arguments):
+                    self._call(id, name).asked(arguments)
+                    self._changed(id)
+        self._answered(message)
+
+    def _given_up(self, end: AutoRetryEnd) -> None:
+        """Say why nobody asks again: the person did not want to wait, or it was in vain."""
+        if end.final_error != CANCELLED:
+            times = "once" if end.attempt == 1 else f"{end.attempt} times"
+            self.add(NoticeBlock(self._look, f"Asked again {times}, in vain.", "warning"))
+        elif self._waits_to_retry:  # who interrupts an answer is told so with that
+            self.add(NoticeBlock(self._look, _INTERRUPTED, "warning"))
+        self._waits_to_retry = False
+
+    def _compacted(self, before: int, summary: str) -> None:
+        title = f"Compacted from {tokens(before)} tokens"
+        self.add(DividerBlock(self._look, title, readable_summary(summary)))
+
+    # What is done ---------------------------------------------------------------------------------
+
+    def _call(self, id: str, name: str) -> Call:
+        """The call with this id; a new one gets a block."""
+        if id not in self._calls:
+            call = Call(id, name, now=self._now())
+            self._calls[id] = (call, self._block_for(call))
+        return self._calls[id][0]
+
+    def _block_for(self, call: Call) -> ToolBlock | ReadGroupBlock:
+        if call.name != "read":
+            block = ToolBlock(self._look, call)
+            self.add(block)
+            return block
+        self._close_answer()
+        if self._group is None:
+            group = ReadGroupBlock(self._look)
+            self.add(group)
+            self._group = group
+        self._group.add(call)
+        return self._group
+
+    def _changed(self, id: str) -> None:
+        self._calls[id][1].invalidate()
+
+    def _ended(
+        self,
+        id: str,
+        content: Sequence[Text | Image],
+        details: Any,
+        *,
+        failed: bool,
+        now: float | None,
+    ) -> None:
+        if id in self._calls:
+            self._calls[id][0].end(content, details, failed=failed, now=now)
+            self._forget(id)
+
+    def _forget(self, id: str) -> None:
+        self._changed(id)
+        del self._calls[id]
+
+    def _interrupt(self) -> None:
+        """Nobody works any more: whatever has not ended never will."""
+        self._close()
+        for id in list(self._calls):
+            self._calls[id][0].interrupt()
+            self._forget(id)
+
+    # ----------------------------------------------------------------------------------------------
+
+    def _close(self) -> None:
+        self._close_answer()
+        self._close_group()
+
+    def _close_group(self) -> None:
+        if self._group is not None:
+            self._group.is_closed = True
+            self._group = None
+
+    def _close_answer(self) -> None:
+        if self._answer is not None:
+            self._answer.finish()
+            self._answer = None
+
+    def _now(self) -> float:
+        return self._look.monotonic()
+
+
+def _parts(content: str | tuple[Text | Image, ...]) -> tuple[str, tuple[Image, ...]]:
+    parts = blocks(content)
+    words = "\n".join(part.text for part in parts if isinstance(part, Text))
+    return words, tuple(part for part in parts if isinstance(part, Image))
+
+
+def _ending(message: AssistantMessage) -> tuple[str, str] | None:
+    """What to tell of an answer that did not end well."""
+    reason = "" if isinstance(message.error_message, UnsetType) else message.error_message
+    match message.stop_reason:
+        case "error" if reason == ABORTED_EARLY:
+            return "warning", _INTERRUPTED
+        case "error":
+            return "error", reason or "The model gave no answer."
+        case "aborted":
+            return "warning", _INTERRUPTED
+        case "stop" if not any(map(_says_something, message.content)):
+            return "warning", "The model said nothing."
+        case "length":
+            return "warning", "The answer was cut off: the model reached its output limit."
+        case _:
+            return None
+
+
+def _says_something(part: Text | Thinking | ToolCall) -> bool:
+    match part:
+        case Thinking():  # hidden, it would look as if it went on
+            return False
+        case Text(text=words):
+            return bool(words.strip())
+        case ToolCall():
+            return True

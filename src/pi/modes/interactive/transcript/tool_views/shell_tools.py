@@ -1,0 +1,158 @@
+"""bash: the command, the end of what it writes while it writes it, and how it ended."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from pi.base.terminal_text import one_line
+from pi.modes.interactive.transcript.block import Call, Look
+from pi.modes.interactive.transcript.tool_views.view import (
+    Shown,
+    counted,
+    failure,
+    folded_head,
+    folded_tail,
+    painted,
+)
+from pi.tui.text.width import expand_tabs
+from pi.tui.text.wrap import wrap_text
+
+TAIL_ROWS = 5
+COMMAND_ROWS = 4
+
+_ENDING = re.compile(
+    r"(?<!\n)\n*"
+    r"(?:Command exited with code (?P<code>-?\d+)|(?P<words>Command (?:aborted|timed out.*)))\Z"
+)
+_NOT_ALL = re.compile(r"\n\n\[(Showing [^\n]*)\]\s*\Z")
+_NO_OUTPUT = "(no output)"
+
+
+def bash_view(call: Call, look: Look, width: int) -> Shown:
+    """The command behind a dollar sign; its last rows below."""
+    theme = look.theme
+    command = call.argument("command").strip().split("\n")
+    title = theme.paint("toolTitle", bold=True)(expand_tabs(command[0]) or "…")
+    rows = _more_of_command(command[1:], look, width)
+    if call.state == "failed" and not _ENDING.search(call.text):  # it was not even begun
+        return Shown(title, [*rows, *failure(call, look, width)])
+    text, note = _outcome(call.text, look) if call.has_ended else (call.text, "")
+    if text.strip() == _NO_OUTPUT:
+        text, note = "", note or theme.paint("dim")("no output")
+    text, remark = _remark(text)
+    rows += folded_tail(painted(text, theme.paint("toolOutput")), TAIL_ROWS, look, width)
+    rows += wrap_text(theme.paint("dim")(remark), width) if remark else []
+    return Shown(title, rows, note)
+
+
+def _remark(text: str) -> tuple[str, str]:
+    """The output without the remark that it is not all of it, and that remark."""
+    found = _NOT_ALL.search(text)
+    return (text[: found.start()], found[1]) if found else (text, "")
+
+
+def _more_of_command(lines: list[str], look: Look, width: int) -> list[str]:
+    """What follows the first line, below its beginning: output stands further left."""
+    painted_lines = list(map(look.theme.paint("toolTitle"), lines))
+    rows = folded_head(painted_lines, COMMAND_ROWS, look, max(width - 2, 1))
+    return [f"  {row}" for row in rows]
+
+
+def _outcome(text: str, look: Look) -> tuple[str, str]:
+    """The output without the remark on how the command ended, and that remark in short."""
+    found = _ENDING.search(text)
+    if found is None:
+        return text, ""
+    note = f"exit {found['code']}" if found["code"] else found["words"].removeprefix("Command ")
+    return text[: found.start()], look.theme.paint("error")(note)
+
+
+# grep, find and ls: what was looked for and how much was found.
+
+
+_NOTHING = re.compile(r"\A(?:No (?:matches|files) found.*|\(empty directory\))\Z")
+_NOTICE = re.compile(r"\n\n\[[^\n]*\]\Z")
+_MORE = re.compile(r"\n\n\[[^\n]*limit reached[^\n]*\]\Z")
+_BREAK = re.compile(r"[\t\n]")
+_MATCH = re.compile(r".*:\d+:")
+
+
+def grep_view(call: Call, look: Look, width: int) -> Shown:
+    """The pattern and where; how many lines match."""
+    pattern = look.theme.paint("accent")(f"/{_pattern(call)}/")
+    glob = one_line(call.argument("glob"))
+    title = f"{pattern}{_place(call, look)}{look.theme.paint('muted')(f' {glob}') if glob else ''}"
+    found = [line for line in _lines(call.text) if _MATCH.match(line)]
+    return _shown(call, look, width, title, counted(len(found), "match", "matches"))
+
+
+def find_view(call: Call, look: Look, width: int) -> Shown:
+    """The pattern and where; how many files fit."""
+    title = look.theme.paint("accent")(_pattern(call)) + _place(call, look)
+    return _shown(call, look, width, title, counted(len(_lines(call.text)), "file"))
+
+
+def ls_view(call: Call, look: Look, width: int) -> Shown:
+    """The folder; how much is in it."""
+    path = one_line(call.argument("path")) or "."
+    title = look.theme.paint("accent")(look.short_path(path) or ".")
+    number = counted(len(_lines(call.text)), "entry", "entries")
+    return _shown(call, look, width, title, number)
+
+
+def _shown(call: Call, look: Look, width: int, title: str, number: str) -> Shown:
+    if call.state == "failed":
+        return Shown(title, failure(call, look, width))
+    if call.state != "done":
+        return Shown(title)
+    rows = painted(call.text, look.theme.paint("toolOutput")) if look.is_expanded else []
+    note = "nothing" if not _lines(call.text) else number
+    if _MORE.search(call.text.rstrip()):
+        note += ", and more"
+    return Shown(title, folded_head(rows, 0, look, width), look.theme.paint("dim")(note))
+
+
+def _pattern(call: Call) -> str:
+    """What is looked for, on one row: blanks at its ends are part of it."""
+    return _BREAK.sub(" ", call.argument("pattern"))
+
+
+def _place(call: Call, look: Look) -> str:
+    path = one_line(call.argument("path"))
+    return look.theme.paint("muted")(f" in {look.short_path(path) or '.'}") if path else ""
+
+
+def _lines(text: str) -> list[str]:
+    """What was found, without the notice that there is more."""
+    text = _NOTICE.sub("", text.strip())
+    if not text or _NOTHING.match(text):
+        return []
+    return [line for line in text.split("\n") if line.strip()]
+
+
+# Any other tool: its arguments on one row, the first lines of what it says.
+
+
+ROWS = 5
+
+
+def generic_view(call: Call, look: Look, width: int) -> Shown:
+    """Arguments as ``name=value``, or one per row when expanded."""
+    pairs = [one_line(f"{name}={_value(value)}") for name, value in call.arguments.items()]
+    muted = look.theme.paint("muted")
+    if look.is_expanded:
+        title, rows = "", [muted(pair) for pair in pairs]
+    else:
+        title, rows = muted(" ".join(pairs)), []
+    if call.state == "failed":
+        head = folded_head(rows, len(rows), look, width)
+        return Shown(title, [*head, *failure(call, look, width)])
+    lines = painted(call.text, look.theme.paint("toolOutput"))
+    body = folded_head([*rows, *lines], ROWS, look, width)
+    return Shown(title, body)
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

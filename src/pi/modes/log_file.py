@@ -1,0 +1,156 @@
+"""The log in the agent directory: rotated, for its owner only, and without secrets."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache, partial
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi.base.files import FileProblem, open_private, private_directory
+from pi.coding.export.redaction import Redact, Redactor
+
+if TYPE_CHECKING:
+    from pi.coding.runtime.secrets import KnownSecrets
+
+NAME = "pi.log"
+MOST_BYTES = 2_000_000
+BACKUPS = 3
+
+CODEX_DEBUG = "PI_CODEX_DEBUG"
+_DETAILED = {
+    "PI_DEBUG_REDRAW": ("pi.tui.screen.screen", "pi.tui.fullscreen.display"),
+    CODEX_DEBUG: tuple(
+        f"pi.ai.wire.openai_responses.{name}"
+        for name in ("codex", "codex_socket", "codex_websocket")
+    ),
+}
+"""Loggers whose debug records get into the log only with the variable: a line per frame of the
+screen, and per connection and request to the ChatGPT backend."""
+
+
+def start_log(
+    agent_dir: Path,
+    environ: Mapping[str, str],
+    *,
+    redact: Redact | None = None,
+    on_error: Callable[[str], object] | None = None,
+) -> Callable[[], None]:
+    """Write what modules log into a file; gives what ends that.
+
+    Secrets that ``environ`` and the files of ``agent_dir`` contain never get into it, nor whatever
+    has the shape of a key, nor what the session and extensions ``redact``. ``on_error`` hears of
+    errors, in a line and in the thread that logs them: once of each kind, and not if a record
+    ``is_told`` by whoever logs it. With ``PI_DEBUG_REDRAW`` every frame of the screen has a line,
+    with ``PI_CODEX_DEBUG`` every request to the ChatGPT backend.
+    """
+    # Not at the top: these load modules that nothing before the first frame needs.
+    from logging.handlers import RotatingFileHandler
+
+    told = set[tuple[str, str]]()
+
+    class Log(RotatingFileHandler):
+        def _open(self) -> TextIOWrapper:
+            """As it is done there, but for its owner only."""
+            return open(self.baseFilename, "a", encoding=self.encoding, opener=open_private)
+
+        def emit(self, record: logging.LogRecord) -> None:
+            """Write a record, and say so if it is an error."""
+            super().emit(record)
+            if on_error is None or record.levelno < logging.ERROR or hasattr(record, "is_told"):
+                return
+            try:
+                kind = (record.name, _first_line(str(record.msg)))
+                if kind not in told:
+                    told.add(kind)
+                    on_error(_first_line(record.getMessage()))
+            except Exception:  # words that do not go with their arguments; who logs never hears it
+                self.handleError(record)
+
+        def handleError(self, record: logging.LogRecord) -> None:
+            """Nothing: a full disk must not write over the screen."""
+
+    with suppress(FileProblem):  # pi also runs where it can keep nothing
+        private_directory(agent_dir)
+    handler = Log(
+        agent_dir / NAME, maxBytes=MOST_BYTES, backupCount=BACKUPS, encoding="utf-8", delay=True
+    )
+    handler.setFormatter(_Masking(partial(_known_secrets, agent_dir, environ), redact))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    if root.level > logging.INFO or root.level == logging.NOTSET:
+        root.setLevel(logging.INFO)
+    details = [
+        name
+        for variable in _DETAILED
+        if is_detailed(environ, variable)
+        for name in _DETAILED[variable]
+    ]
+    _set_levels(details, logging.DEBUG)
+
+    def stop() -> None:
+        _set_levels(details, logging.NOTSET)
+        root.removeHandler(handler)
+        with suppress(OSError):  # a disk that is full says so once more, of what it did not take
+            handler.close()
+
+    return stop
+
+
+def more_in_log(agent_dir: Path) -> str:
+    """Where whoever is told of an error finds the rest of it."""
+    return f"More is in {agent_dir / NAME}."
+
+
+def is_detailed(environ: Mapping[str, str], variable: str) -> bool:
+    """Whether ``variable`` asks for debug records."""
+    return environ.get(variable, "").strip().lower() in ("1", "true")
+
+
+def _set_levels(names: list[str], level: int) -> None:
+    for name in names:
+        logging.getLogger(name).setLevel(level)
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0]
+
+
+def _known_secrets(agent_dir: Path, environ: Mapping[str, str]) -> KnownSecrets:
+    # Not at the top: nothing before the first frame needs it, and most runs log nothing.
+    from pi.coding.runtime.machine import Host
+    from pi.coding.runtime.secrets import KnownSecrets
+
+    return KnownSecrets.of(Host.of(environ, agent_dir=agent_dir))
+
+
+class _Masking(logging.Formatter):
+    """A line per record, with the traceback below it, all masked."""
+
+    def __init__(self, find: Callable[[], KnownSecrets], redact: Redact | None) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        self._secrets = cache(find)
+        self._values: tuple[str, ...] = ()
+        self._redactor = Redactor()
+        self._redact = redact
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as text without secrets."""
+        values = self._secrets().values()
+        if values != self._values:
+            self._values, self._redactor = values, Redactor(values)
+        return self._redactor.text(self._redacted(super().format(record)))
+
+    def _redacted(self, text: str) -> str:
+        if self._redact is None:
+            return text
+        redact, self._redact = self._redact, None  # what a redactor logs itself must not call it
+        try:
+            return redact(text)
+        except Exception as problem:
+            return f"A line is left out: an extension could not redact it ({problem!r})."
+        finally:
+            self._redact = redact

@@ -1,0 +1,113 @@
+"""Lines that a client sent, and the answers to them. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from pi.ai.messages import Image, Json
+from pi.base.errors import PiError
+from pi.base.json_lines import BadLine, decode_line, encode_line
+from pi.base.records import Record
+
+T = TypeVar("T")
+
+_ID = rb'"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?\d{1,20}(?![\d.eE]))'
+_ID_OF_A_BROKEN_LINE = re.compile(rb"\A\s*\{\s*%b|%b\s*\}?\s*\Z" % (_ID, _ID))
+"""Clients put the id first or last; anywhere else it may be part of something."""
+_JSON_NAMES: dict[type, str] = {str: "string", bool: "boolean"}
+_LOOKED_AT = 300
+"""Bytes at either end of a broken line in which its id is looked for."""
+
+
+class BadRequest(PiError):
+    """A command that cannot be carried out as it was sent."""
+
+
+class Request(Record):
+    """One command."""
+
+    command: str
+    fields: Json
+    id: Any = UNSET
+    """Whatever the client gave, to be given back."""
+
+    def text(self, name: str) -> str:
+        """A field that must be there and be a text."""
+        return self._field(name, str)
+
+    def optional_text(self, name: str) -> str | None:
+        """A field that may be left out."""
+        return None if self.fields.get(name) is None else self._field(name, str)
+
+    def flag(self, name: str) -> bool:
+        """A field that must be there and be yes or no."""
+        return self._field(name, bool)
+
+    def optional_flag(self, name: str) -> bool:
+        """A field that is yes or no; no, if it is left out."""
+        return False if self.fields.get(name) is None else self._field(name, bool)
+
+    def images(self) -> tuple[Image, ...]:
+        """Pictures that come with a message."""
+        raw = self.fields.get("images") or ()
+        try:
+            return msgspec.convert(raw, tuple[Image, ...])
+        except msgspec.ValidationError as problem:
+            raise BadRequest(f"Invalid images: {problem}") from problem
+
+    def _field(self, name: str, kind: type[T]) -> T:
+        value = self.fields.get(name)
+        if not isinstance(value, kind):
+            words = "is missing" if value is None else f"must be a {_JSON_NAMES[kind]}"
+            raise BadRequest(f'Command "{self.command}": field "{name}" {words}')
+        return value
+
+
+def parse_request(line: bytes | BadLine) -> Request | bytes:
+    """The command in a line, or the answer to a line that is none."""
+    try:
+        if isinstance(line, BadLine):
+            raise line
+        value = decode_line(line.removesuffix(b"\r"))
+    except BadLine as problem:
+        id = UNSET if isinstance(line, BadLine) else _id_of_broken(line)
+        return answer_line(id, "parse", error=f"Failed to parse command: {problem.reason}")
+    if not isinstance(value, dict):
+        return answer_line(UNSET, None, error="Unknown command: undefined")
+    id = value.get("id", UNSET)
+    command = value.get("type")
+    if not isinstance(command, str):
+        return answer_line(id, None, error="Unknown command: undefined")
+    return Request(command=command, fields=value, id=id)
+
+
+def answer_line(
+    id: Any, command: str | None, *, data: Any = UNSET, error: str | None = None
+) -> bytes:
+    """The answer to a command as a line; its id comes first, if there was one."""
+    answer: dict[str, Any] = {} if id is UNSET else {"id": id}
+    answer["type"] = "response"
+    if command is not None:
+        answer["command"] = command
+    answer["success"] = error is None
+    if error is not None:
+        answer["error"] = error
+    elif data is not UNSET:
+        answer["data"] = data
+    return encode_line(answer)
+
+
+def _id_of_broken(line: bytes) -> Any:
+    """The id of a line that cannot be read, so that its sender does not wait for ever."""
+    ends = line if len(line) <= 2 * _LOOKED_AT else line[:_LOOKED_AT] + line[-_LOOKED_AT:]
+    found = _ID_OF_A_BROKEN_LINE.search(ends)
+    if found is None:
+        return UNSET
+    try:
+        return decode_line(found[1] or found[2])
+    except BadLine:
+        return UNSET

@@ -1,0 +1,244 @@
+"""What a terminal says by itself: answers to queries, and reports of focus, size and colours.
+
+None of it was typed, so none of it reaches a component.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from pi.base.records import Record
+
+
+class DeviceAttributes(Record):
+    """The answer to DA1, which every terminal gives: what was asked before it and is still
+    unanswered will stay so.
+    """
+
+    codes: tuple[int, ...]
+
+
+class KittyFlags(Record):
+    """The terminal speaks the Kitty keyboard protocol, with these flags on."""
+
+    flags: int
+
+
+class ModeReport(Record):
+    """The answer to DECRQM: 0 unknown, 1 set, 2 reset, 3 always set, 4 always reset."""
+
+    mode: int
+    state: int
+
+
+class CellSize(Record):
+    """The pixels of one character cell."""
+
+    width: int
+    height: int
+
+
+DEFAULT_CELL = CellSize(width=9, height=18)
+"""What a cell is taken for until the terminal tells."""
+
+
+class ScreenSize(Record):
+    """The size of the screen in cells, told without being asked (mode 2048) or by query."""
+
+    columns: int
+    rows: int
+
+
+class CursorPosition(Record):
+    """Where the cursor is, from zero at the top left."""
+
+    column: int
+    row: int
+
+
+class Colour(Record):
+    """A colour of the terminal, each part from 0 to 1."""
+
+    slot: Literal["foreground", "background", "cursor"]
+    red: float
+    green: float
+    blue: float
+
+
+class ColourScheme(Record):
+    """Whether the terminal is dark or light, asked for or because it changed."""
+
+    scheme: Literal["dark", "light"]
+
+
+class Focus(Record):
+    """The terminal window got or lost the keyboard."""
+
+    gained: bool
+
+
+class OtherReply(Record):
+    """A report that nothing here understands."""
+
+    data: str
+
+
+Reply: TypeAlias = (
+    DeviceAttributes
+    | KittyFlags
+    | ModeReport
+    | CellSize
+    | ScreenSize
+    | CursorPosition
+    | Colour
+    | ColourScheme
+    | Focus
+    | OtherReply
+)
+
+_SLOTS: dict[str, Literal["foreground", "background", "cursor"]] = {
+    "10": "foreground",
+    "11": "background",
+    "12": "cursor",
+}
+
+
+def parse_reply(data: str) -> Reply | None:
+    """The reply in a complete escape sequence, or nothing if the sequence is a key."""
+    if data[1:2] in "]P_^X":
+        return _colour(data) or OtherReply(data=data)
+    for pattern, build in _FORMS.get(data[-1], ()):
+        if found := re.fullmatch(pattern, data):
+            return build(found)
+    return OtherReply(data=data) if re.match(_NEVER_A_KEY, data) else None
+
+
+def _colour(data: str) -> Colour | None:
+    if found := re.fullmatch(_COLOUR, data):
+        parts: tuple[str, ...] = found.group(2, 3, 4)
+    elif found := re.fullmatch(_SHORT_COLOUR, data):
+        digits = found[2]
+        size = len(digits) // 3
+        parts = tuple(digits[start : start + size] for start in range(0, len(digits), size))
+    else:
+        return None
+    red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in parts)
+    return Colour(slot=_SLOTS[found[1]], red=red, green=green, blue=blue)
+
+
+_HEX = r"([0-9a-fA-F]{1,4})"
+_COLOUR = rf"\x1b\](1[012]);rgba?:{_HEX}/{_HEX}/{_HEX}(?:/[0-9a-fA-F]{{1,4}})?(?:\x07|\x1b\\)"
+_SHORT_COLOUR = r"\x1b\](1[012]);#((?:[0-9a-fA-F]{3}){1,4})(?:\x07|\x1b\\)"
+"""As older terminals write it: as many digits for each part."""
+
+_NEVER_A_KEY = r"\x1b\[(?:[<=>?]|M|[0-9;]*[ -#%-/])"
+"""Private parameters, old mouse reports, or intermediates but for rxvt's ``$``."""
+
+_Form: TypeAlias = tuple[str, Callable[[re.Match[str]], Reply]]
+"""A pattern, compiled when it is first needed, and what it means."""
+
+
+def _form(pattern: str, build: Callable[[re.Match[str]], Reply]) -> _Form:
+    return r"\x1b\[" + pattern, build
+
+
+_OTHER = _form(r"[\d;:]*[tnxy]", lambda found: OtherReply(data=found[0]))
+
+_FORMS: dict[str, tuple[_Form, ...]] = {
+    "I": (_form("I", lambda _: Focus(gained=True)),),
+    "O": (_form("O", lambda _: Focus(gained=False)),),
+    "c": (_form(r"\?([\d;]*)c", lambda found: DeviceAttributes(codes=_numbers(found[1]))),),
+    "u": (_form(r"\?(\d+)u", lambda found: KittyFlags(flags=int(found[1]))),),
+    "y": (
+        _form(
+            r"\?(\d+);(\d)\$y",
+            lambda found: ModeReport(mode=int(found[1]), state=int(found[2])),
+        ),
+        _OTHER,
+    ),
+    "t": (
+        _form(
+            r"6;(\d+);(\d+)t",
+            lambda found: CellSize(height=int(found[1]), width=int(found[2])),
+        ),
+        _form(
+            r"(?:8|48);(\d+);(\d+)(?:;\d+;\d+)?t",
+            lambda found: ScreenSize(rows=int(found[1]), columns=int(found[2])),
+        ),
+        _OTHER,
+    ),
+    "R": (
+        # Modified F3 looks alike: CSI 1;2R to CSI 1;16R are keys, and we never ask in row one.
+        _form(
+            r"(?!1;(?:[2-9]|1[0-6])R)(\d+);(\d+)R",
+            lambda found: CursorPosition(row=int(found[1]) - 1, column=int(found[2]) - 1),
+        ),
+    ),
+    "n": (
+        _form(
+            r"\?997;([12])n",
+            lambda found: ColourScheme(scheme="dark" if found[1] == "1" else "light"),
+        ),
+        _OTHER,
+    ),
+    "x": (_OTHER,),
+}
+"""What replies look like after ``CSI``, by their last character."""
+
+
+def _numbers(parameters: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in parameters.split(";") if number)
+
+
+# Mouse reports in the SGR form: ``CSI < button ; column ; row M`` or ``m``.
+
+
+Action: TypeAlias = Literal["press", "release", "move", "drag", "wheel"]
+Button: TypeAlias = Literal["left", "middle", "right", "none"]
+
+_REPORT = r"\x1b\[<(\d{1,5});(\d{1,5});(\d{1,5})([Mm])"
+_BUTTONS: tuple[Button, ...] = ("left", "middle", "right", "none")
+_SHIFT, _ALT, _CTRL, _MOTION, _WHEEL, _EXTRA = 4, 8, 16, 32, 64, 128
+
+
+class MouseReport(Record):
+    """What the mouse did, in cells of the screen from zero at the top left."""
+
+    action: Action
+    button: Button
+    x: int
+    y: int
+    shift: bool = False
+    alt: bool = False
+    ctrl: bool = False
+    wheel_delta: int = 0
+    """Down is positive. Sideways wheels say zero."""
+
+
+def parse_mouse(data: str) -> MouseReport | None:
+    """The mouse report in ``data``, or nothing."""
+    found = re.fullmatch(_REPORT, data)
+    if found is None:
+        return None
+    code = int(found[1])
+    button: Button = "none" if code & (_WHEEL | _EXTRA) else _BUTTONS[code & 3]
+    return MouseReport(
+        action=_action(code, button, released=found[4] == "m"),
+        button=button,
+        x=max(int(found[2]) - 1, 0),
+        y=max(int(found[3]) - 1, 0),
+        shift=bool(code & _SHIFT),
+        alt=bool(code & _ALT),
+        ctrl=bool(code & _CTRL),
+        wheel_delta=(-1, 1, 0, 0)[code & 3] if code & _WHEEL else 0,
+    )
+
+
+def _action(code: int, button: Button, *, released: bool) -> Action:
+    if code & _WHEEL:
+        return "wheel"
+    if code & _MOTION:
+        return "move" if button == "none" else "drag"
+    return "release" if released else "press"

@@ -1,0 +1,1 @@
+"""Real terminals: POSIX, Windows, tmux."""

@@ -1,0 +1,294 @@
+"""The pop-up of suggestions below an editor."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal, TypeAlias
+
+from pi.base.tasks import TaskScope
+from pi.tui.completion.provider import Completed, Provider, Suggestion, Suggestions
+from pi.tui.input.keymap import Keymap
+from pi.tui.widgets.editor.buffer import Position
+from pi.tui.widgets.editor.document import Document
+from pi.tui.widgets.select_list import SelectItem, SelectList, SelectTheme
+
+# Questions to a completion provider: debounced, one at a time, never answered too late.
+
+
+DEBOUNCE = 0.02
+"""Seconds without another key before a provider is asked."""
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+class Completion:
+    """Asks a provider in the background, one question at a time.
+
+    A new question, or ``cancel``, ends the one before, so an answer that arrives is always for the
+    text as it was when it was asked last.
+    """
+
+    def __init__(self, provider: Provider, tasks: TaskScope, sleep: Sleep) -> None:
+        self._provider = provider
+        self._tasks = tasks
+        self._sleep = sleep
+        self._question: asyncio.Task[None] | None = None
+
+    def ask(
+        self,
+        lines: Sequence[str],
+        cursor: Position,
+        answered: Callable[[Suggestions | None], None],
+        *,
+        force: bool = False,
+        now: bool = False,
+    ) -> None:
+        """Look for suggestions at a place: at once if ``now`` or forced, else after a pause."""
+        self.cancel()
+        wait = 0.0 if force or now else DEBOUNCE
+        question = self._ask(tuple(lines), cursor, answered, force=force, wait=wait)
+        self._question = self._tasks.start(question, name="completion")
+
+    def cancel(self) -> None:
+        """Want no answer any more."""
+        if self._question is not None:
+            self._question.cancel()
+            self._question = None
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether an answer is still to come."""
+        return self._question is not None
+
+    def is_wanted(self, lines: Sequence[str], cursor: Position) -> bool:
+        """Whether what stands before the cursor asks for suggestions by itself."""
+        before = lines[cursor.row][: cursor.col]
+        triggers = self._provider.trigger_characters
+        if "/" in triggers and cursor.row == 0 and before.startswith("/"):
+            return True  # a command, or its arguments
+        word = before.rpartition(" ")[2] if '"' not in before else before
+        return any(trigger in word for trigger in triggers if trigger != "/")
+
+    def completes_files(self, lines: Sequence[str], cursor: Position) -> bool:
+        """Whether Tab asks for files here."""
+        return self._provider.should_trigger_file_completion(lines, *cursor)
+
+    def take(
+        self, lines: Sequence[str], cursor: Position, item: Suggestion, prefix: str
+    ) -> Completed:
+        """The text with a suggestion in it."""
+        return self._provider.apply_completion(lines, *cursor, item, prefix)
+
+    async def _ask(
+        self,
+        lines: tuple[str, ...],
+        cursor: Position,
+        answered: Callable[[Suggestions | None], None],
+        *,
+        force: bool,
+        wait: float,
+    ) -> None:
+        if wait:
+            await self._sleep(wait)
+        found = await self._provider.get_suggestions(lines, *cursor, force=force)
+        self._question = None
+        answered(found if found and found.items else None)
+
+
+Outcome: TypeAlias = Literal["ignored", "handled", "submit"]
+"""What became of a key: not for the pop-up, done, or done and the text is to be submitted."""
+
+Deliver: TypeAlias = Callable[[Callable[[], None]], None]
+"""Does something that an answer changes although no key was pressed."""
+
+_COMMAND_NAME = r"/[^\s/]+"
+_MOVES = {"tui.select.up", "tui.select.down", "tui.select.pageUp", "tui.select.pageDown"}
+
+
+class _Shown:
+    """Suggestions on the screen, and the version of the text they are for."""
+
+    def __init__(self, found: Suggestions, version: int, rows: SelectList) -> None:
+        self.found = found
+        self.version = version
+        self.rows = rows
+
+    @property
+    def selected(self) -> Suggestion:
+        item = self.rows.selected
+        return self.found.items[int(item.value) if item else 0]
+
+
+class Suggesting:
+    """Asks for suggestions as a document changes, shows them, and puts the chosen one in.
+
+    Without ``tasks`` there is nobody to ask. ``entered`` is called when it is known what Enter
+    means that came before the suggestions for a command.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        keymap: Keymap,
+        theme: SelectTheme,
+        *,
+        tasks: TaskScope | None,
+        sleep: Sleep,
+        deliver: Deliver,
+        entered: Callable[[], None],
+    ) -> None:
+        self.max_visible = 5
+        self._document = document
+        self._keymap = keymap
+        self._theme = theme
+        self._tasks = tasks
+        self._sleep = sleep
+        self._deliver = deliver
+        self._entered = entered
+        self._completion: Completion | None = None
+        self._shown: _Shown | None = None
+        self.is_entering = False
+        """Whether Enter waits for the suggestions; a key that comes first ends the wait."""
+
+    def set_provider(self, provider: Provider) -> None:
+        """Say who is asked from now on."""
+        self.close()
+        if self._tasks is not None:
+            self._completion = Completion(provider, self._tasks, self._sleep)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there are suggestions on the screen."""
+        return self._shown is not None
+
+    def close(self) -> None:
+        """Show no suggestions, and want none that are still to come."""
+        self._shown = None
+        self.is_entering = False
+        if self._completion:
+            self._completion.cancel()
+
+    def ask(self) -> None:
+        """Look for suggestions if the text as it is now asks for some.
+
+        What is shown stays until the answer is there, so that the pop-up does not flicker.
+        """
+        if self._completion is None:
+            return
+        lines, cursor = self._document.lines, self._document.cursor
+        if self._completion.is_wanted(lines, cursor):
+            self._completion.ask(lines, cursor, self._answered)
+        else:
+            self.close()
+
+    def complete(self) -> None:
+        """Look for suggestions even where none come unasked; if just one fits, put it in."""
+        self._look_further(self._completed)
+
+    def handle_input(self, data: str, actions: Sequence[str]) -> Outcome:
+        """Go through the suggestions, take one, or close them."""
+        if "tui.select.confirm" in actions:
+            return self._enter() if self._is_naming_command else self.confirm()
+        shown = self._shown
+        if shown is None:
+            return "ignored"
+        if "tui.select.cancel" in actions:
+            self.close()
+            return "handled"
+        if _MOVES.intersection(actions):
+            shown.rows.handle_input(data)
+            return "handled"
+        if "tui.input.tab" in actions and self._is_current(shown):
+            self._take(shown.selected, shown.found.prefix)
+            return "handled"
+        return "ignored"
+
+    def confirm(self) -> Outcome:
+        """Take the selected suggestion; a command that is all there is is to be submitted.
+
+        So is what was typed in full: nothing is left to take.
+        """
+        shown = self._shown
+        if shown is None or not self._is_current(shown):
+            return "ignored"
+        prefix = shown.found.prefix
+        if shown.selected.value == prefix:
+            self.close()
+            return "submit"
+        is_command = prefix.startswith("/") and prefix == self._document.text
+        self._take(shown.selected, prefix)
+        return "submit" if is_command else "handled"
+
+    @property
+    def _is_naming_command(self) -> bool:
+        """Whether a command was typed so fast that its suggestions are still to come."""
+        is_asking = self._completion is not None and self._completion.is_asking
+        return is_asking and re.fullmatch(_COMMAND_NAME, self._document.text) is not None
+
+    def _enter(self) -> Outcome:
+        """Have Enter mean what it would have meant a moment later."""
+        if self._completion is not None:
+            lines, cursor = self._document.lines, self._document.cursor
+            self._completion.ask(lines, cursor, self._answered_entering, now=True)
+            self.is_entering = True
+        return "handled"
+
+    def _is_current(self, shown: _Shown) -> bool:
+        """Whether suggestions are for the text as it is; it may have gone on meanwhile."""
+        return shown.version == self._document.version
+
+    def invalidate(self) -> None:
+        """Draw anew next time."""
+        if self._shown:
+            self._shown.rows.invalidate()
+
+    def render(self, width: int) -> list[str]:
+        """The suggestions, or nothing."""
+        return self._shown.rows.render(width) if self._shown else []
+
+    def _look_further(self, answered: Callable[[Suggestions | None], None]) -> None:
+        if self._completion:
+            lines, cursor = self._document.lines, self._document.cursor
+            files = self._completion.completes_files(lines, cursor)
+            self._completion.ask(lines, cursor, answered, force=files)
+
+    def _answered(self, found: Suggestions | None) -> None:
+        self._deliver(lambda: self._show(found))
+
+    def _answered_entering(self, found: Suggestions | None) -> None:
+        def enter() -> None:
+            self._show(found)
+            self.is_entering = False
+            self._entered()
+
+        self._deliver(enter)
+
+    def _completed(self, found: Suggestions | None) -> None:
+        if found and len(found.items) == 1:
+            self._deliver(lambda: self._take(found.items[0], found.prefix))
+        else:
+            self._answered(found)
+
+    def _show(self, found: Suggestions | None) -> None:
+        self._shown = self._popup(found) if found else None
+
+    def _popup(self, found: Suggestions) -> _Shown:
+        items = [
+            SelectItem(
+                value=str(number), label=item.label or item.value, description=item.description
+            )
+            for number, item in enumerate(found.items)
+        ]
+        rows = SelectList(items, self.max_visible, self._theme, keymap=self._keymap)
+        return _Shown(found, self._document.version, rows)
+
+    def _take(self, item: Suggestion, prefix: str) -> None:
+        if self._completion is None:
+            return
+        self.close()
+        done = self._completion.take(self._document.lines, self._document.cursor, item, prefix)
+        self._document.set_text("\n".join(done.lines), Position(done.row, done.col))
+        if item.value.endswith("/"):  # a directory: go on inside
+            self._look_further(self._answered)

@@ -1,0 +1,364 @@
+"""Cuts a growing Markdown source where everything before the cut is final.
+
+A block is final when the next one has begun with a whole line. Code between fences is final in
+pieces, and so are lists, item by item: they can be much longer than a screen, and waiting for
+their end would keep them from history.
+A link whose definition comes after its block has become final stays text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from pi.base.records import Record, replace
+from pi.tui.widgets.markdown.draw import plain_text, shaping_rows
+from pi.tui.widgets.markdown.highlight import PIECE_LINES, can_end
+from pi.tui.widgets.markdown.nodes import (
+    Block,
+    Code,
+    CodeBlock,
+    Inline,
+    List,
+    Paragraph,
+    Plain,
+    Quote,
+    Table,
+)
+from pi.tui.widgets.markdown.parse import Placed, language_of, link_definitions, parse
+
+_FENCE = re.compile(r"^( {0,3})(`{3,}(?=[^`\n]*\n)|~{3,})([^\n]*)\n", re.MULTILINE)
+_UNDECIDED = re.compile(
+    r"[ >]*(?:`{1,2}|`{3,}[^`]*|~{1,2}|~{3,}.*|(?:-+|=+|\*+|_+|\++|#{1,6}|\d{1,9}[.)]?) *)"
+)
+"""A beginning of a line that can become several things; showing one of them would flicker."""
+
+
+class Tail(NamedTuple):
+    """What comes after the final blocks."""
+
+    blocks: list[Block]
+    closed: int
+    """How many of them end with an empty line, so that what is growing belongs to none of them."""
+
+
+class Splitter:
+    """Takes a source bit by bit and gives back blocks as they become final."""
+
+    def __init__(self, *, keep_backslashes: bool = False, draw_formulas: bool = False) -> None:
+        self._keep_backslashes = keep_backslashes
+        self._draw_formulas = draw_formulas
+        self._tail = ""
+        """The source that is in no final block and in no code."""
+        self._code: _OpenCode | None = None
+        self._fences_checked = 0
+        """Up to where lines of the tail that look like fences are known to be none."""
+        self._definitions: dict[str, str] = {}
+        self._list: _OpenList | None = None
+
+    def append(self, text: str) -> list[Block]:
+        """Takes more of the source; the blocks that are final now and were not before."""
+        self._tail += text
+        final: list[Block] = []
+        if "\n" in text:
+            while self._read_code(final) if self._code else self._read_text(final):
+                pass
+        return final
+
+    def tail(self, *, is_last: bool) -> Tail:
+        """What comes after the final blocks; unless ``is_last``, as far as it can be told."""
+        if self._code is not None:
+            return Tail([self._code.rest(self._tail, is_last=is_last)], 0)
+        text, whole = self._tail, self._tail[: self._tail.rfind("\n") + 1]
+        if not is_last and _UNDECIDED.fullmatch(text, len(whole)):
+            text = whole
+        placed = self._parse(text)
+        if not is_last and placed and isinstance(placed[-1].block, Table) and text != whole:
+            text, placed = whole, self._parse(whole)  # its rows come one by one
+        closed = len(placed) - 1 if placed and _is_apart(placed[-1].start, text) else 0
+        return Tail([found.block for found in placed], closed)
+
+    def _read_code(self, final: list[Block]) -> bool:
+        """Moves whole lines into the code; True if it ended and there may be more to read."""
+        assert self._code is not None
+        *lines, self._tail = self._tail.split("\n")
+        for number, line in enumerate(lines):
+            if piece := self._code.add(line + "\n"):
+                final.append(piece)
+            if self._code.is_closed:
+                self._code = None
+                self._tail = "\n".join([*lines[number + 1 :], self._tail])
+                return True
+        return False
+
+    def _read_text(self, final: list[Block]) -> bool:
+        """Moves blocks out of the tail; True if code begins after them."""
+        whole = self._tail[: self._tail.rfind("\n") + 1]
+        for fence in _FENCE.finditer(whole, self._fences_checked):
+            self._fences_checked = fence.end()
+            placed = self._parse(whole[: fence.end()])
+            start = len(whole[: fence.start()].encode())
+            if placed and placed[-1].start >= start and isinstance(placed[-1].block, CodeBlock):
+                self._cut(placed, fence.end(), final)
+                self._code = _OpenCode(len(fence[1]), fence[2], language_of(fence[3]))
+                return True
+        placed = self._parse(whole)
+        if len(placed) > 1:
+            self._cut(placed, _line_of(placed[-1].start, whole), final)
+        match placed:
+            case [*_, Placed(block=List(items=(_, _, *_)) as block, last_item=last)]:
+                self._cut_list(block, _line_of(last, whole) - len(whole), final)
+        return False
+
+    def _cut(self, placed: list[Placed], end: int, final: list[Block]) -> None:
+        """All blocks but the last are final."""
+        final += [piece for found in placed[:-1] for piece in in_pieces(found.block)]
+        if len(placed) > 1:
+            self._list = None
+        self._drop(end)
+
+    def _cut_list(self, block: List, end: int, final: list[Block]) -> None:
+        """All items but the last are final; ``end`` is counted back from the last whole line."""
+        *items, last = _single_items(block)
+        final += items
+        self._list = _OpenList(last.first_number, is_apart=last.items[0].is_apart)
+        self._drop(self._tail.rfind("\n") + 1 + end)
+
+    def _drop(self, end: int) -> None:
+        """Go on behind what is final."""
+        if "]:" in self._tail[:end]:
+            self._definitions |= link_definitions(self._tail[:end])
+        self._tail = self._tail[end:]
+        self._fences_checked = 0
+
+    def _parse(self, text: str) -> list[Placed]:
+        placed = parse(
+            text,
+            self._definitions,
+            keep_backslashes=self._keep_backslashes,
+            draw_formulas=self._draw_formulas,
+        )
+        if self._list is not None and placed and isinstance(placed[0].block, List):
+            placed[0] = replace(placed[0], block=self._list.continued(placed[0].block))
+        return placed
+
+
+class _OpenList(NamedTuple):
+    """A list of which some items are final: how it goes on."""
+
+    number: int | None
+    is_apart: bool
+
+    def continued(self, block: List) -> List:
+        """The rest of it, which was parsed by itself."""
+        first, *others = block.items
+        first = replace(first, is_apart=self.is_apart)
+        return List(items=(first, *others), first_number=self.number, goes_on=True)
+
+
+def in_pieces(block: Block) -> list[Block]:
+    """A list as one block for each item; anything else as it is."""
+    return [*_single_items(block)] if isinstance(block, List) else [block]
+
+
+def _single_items(block: List) -> list[List]:
+    number = block.first_number
+    return [
+        List(
+            items=(item,),
+            first_number=None if number is None else number + place,
+            goes_on=block.goes_on or place > 0,
+        )
+        for place, item in enumerate(block.items)
+    ]
+
+
+def _is_apart(start: int, text: str) -> bool:
+    """Whether an empty line stands above the one in which a byte is."""
+    return text[: _line_of(start, text)].rstrip(" ").endswith("\n\n")
+
+
+def _line_of(start: int, text: str) -> int:
+    """Where the line begins in which a byte is, in characters."""
+    return text.encode()[:start].decode().rfind("\n") + 1
+
+
+class _OpenCode:
+    """Code between fences whose end has not come yet."""
+
+    def __init__(self, indent: int, mark: str, language: str) -> None:
+        self.is_closed = False
+        self._indent = indent
+        self._mark = mark
+        self._language = language
+        self._piece = ""
+        """Lines that are not final."""
+        self._lines = 0
+        self._last_line = ""
+        self._has_start = True
+
+    def add(self, line: str) -> CodeBlock | None:
+        """Takes a whole line; what it made final."""
+        if self._closes(line):
+            self.is_closed = True
+            return self._block(self._piece, has_end=True)
+        line = self._unindented(line)
+        final = None
+        if self._lines >= PIECE_LINES and can_end(self._piece, self._last_line, line, self._lines):
+            final = self._block(self._piece, has_end=False)
+            self._piece, self._lines, self._has_start = "", 0, False
+        self._piece += line
+        self._lines += 1
+        self._last_line = line
+        return final
+
+    def rest(self, growing: str, *, is_last: bool) -> CodeBlock:
+        """What is not final yet; ``growing`` is a line that may be the beginning of the end."""
+        if set(growing.strip(" ")) == {self._mark[0]} and (not is_last or self._closes(growing)):
+            growing = ""
+        return self._block(self._piece + self._unindented(growing), has_end=is_last)
+
+    def _closes(self, line: str) -> bool:
+        bare = line.strip()
+        indent = len(line) - len(line.lstrip(" "))
+        return indent < 4 and len(bare) >= len(self._mark) and set(bare) == {self._mark[0]}
+
+    def _unindented(self, line: str) -> str:
+        return line[min(self._indent, len(line) - len(line.lstrip(" "))) :]
+
+    def _block(self, text: str, *, has_end: bool) -> CodeBlock:
+        return CodeBlock(
+            language=self._language, text=text, has_start=self._has_start, has_end=has_end
+        )
+
+
+# What of a block will stay as it is although the block is still being written. Pure.
+#
+# A paragraph, a quote or a table can be taller than the window long before it is over. Its first
+# rows are to become history by then: otherwise they are neither on the screen nor above it.
+
+
+_FURTHEST = 1000
+"""Characters behind which nobody closes what was opened before them."""
+_MARKS = re.compile(
+    r"\[(?=[^\[\]]*\][^(\[:])|<(?=[^<>]*>)"  # closed
+    r"|(?P<open>[`\[$]|\((?![^()]*\))|<(?=[a-zA-Z/!?]|\Z)|[*~](?![ \t])|(?<![^\W_])_(?![ \t])"
+    r"|\\\Z|&[#\w]*\Z)"
+)
+"""Marks of which the parser has made no use. A line that ends with one may hide a backslash."""
+
+
+class Settled(Record, kw_only=False):
+    """The part of a block that stays."""
+
+    block: Block
+    unsure_rows: int
+    """Its last rows, which may still change."""
+
+
+def settled_part(block: Block) -> Settled | None:
+    """What stays of a block to which more may be added; None if nothing is sure.
+
+    The rows of a table must be whole.
+    """
+    match block:
+        case Paragraph(children=(_, *_)):
+            text = _before_last_mark(block.children)
+            text = _before(text, _first_open(text))
+            return Settled(replace(block, children=text), 1) if text else None
+        case CodeBlock():
+            whole = block.text[: block.text.rfind("\n") + 1]
+            return Settled(replace(block, text=whole, has_end=False), 0) if whole else None
+        case Quote():
+            children, unsure_rows = _settled_blocks(block.children)
+            return Settled(replace(block, children=children), unsure_rows) if children else None
+        case List():
+            return _settled_list(block)
+        case Table() if len(block.rows) >= shaping_rows(block):
+            return Settled(block, 1)
+        case _:
+            return None
+
+
+def _settled_list(block: List) -> Settled | None:
+    *others, last = block.items
+    children, unsure_rows = _settled_blocks(last.children)
+    if children:
+        others.append(replace(last, children=children, apart=last.apart[: len(children)]))
+    return Settled(replace(block, items=tuple(others)), unsure_rows) if others else None
+
+
+def _settled_blocks(blocks: Sequence[Block]) -> tuple[tuple[Block, ...], int]:
+    """What stays of several, and how many of its last rows are unsure."""
+    if not blocks:
+        return (), 0
+    *others, last = blocks
+    if isinstance(last, Table):  # only outside of other blocks its last row is known to be whole
+        last = replace(last, rows=last.rows[:-1])
+    settled = settled_part(last)
+    if settled is None:
+        return tuple(others), 0
+    return (*others, settled.block), settled.unsure_rows
+
+
+def _before_last_mark(nodes: Sequence[Inline]) -> Sequence[Inline]:
+    """The nodes without what was closed by a mark that reaches up to the last character.
+
+    The next character may make another mark of it: `*a**` ends with one star too many, which are
+    two that close nothing once a letter stands behind them.
+    """
+    end = len(nodes)
+    while end and _is_mark(nodes[end - 1]):
+        end -= 1
+    is_sure = end == len(nodes) and isinstance(nodes[-1], Plain)
+    return nodes if is_sure else nodes[: max(end - 1, 0)]
+
+
+def _is_mark(node: Inline) -> bool:
+    return isinstance(node, Plain) and not node.text.strip("*_~")
+
+
+def _first_open(nodes: Sequence[Inline]) -> int:
+    """How many characters of a text come before the first that may begin something else.
+
+    What the parser has made no use of stands in the text as it is: a star whose other one has not
+    come yet, a bracket that may become a link.
+    """
+    text = "".join(map(_as_read_by_marks, nodes))
+    end = _start_of_table(text)
+    marks = _MARKS.finditer(text, max(len(text) - _FURTHEST, 0), end)
+    return next((mark.start() for mark in marks if mark["open"]), end)
+
+
+def _start_of_table(text: str) -> int:
+    """Where the head of a table may begin, which is text until the line below it has come."""
+    *others, last = text.split("\n")
+    if "|" not in last:
+        return len(text)
+    return sum(len(line) + 1 for line in others[:-1])
+
+
+def _as_read_by_marks(node: Inline) -> str:
+    """Its text without the marks in code; where it ends with a mark in the source, no letter."""
+    match node:
+        case Plain():
+            return node.text
+        case Code():
+            return "." * len(node.text)
+        case _:
+            return re.sub(r"\w\Z", ".", "".join(map(_as_read_by_marks, node.children)))
+
+
+def _before(nodes: Iterable[Inline], end: int) -> tuple[Inline, ...]:
+    """The nodes up to a character; what it is in the middle of is left out unless it is plain."""
+    kept: list[Inline] = []
+    for node in nodes:
+        length = len(plain_text((node,)))
+        if length > end:
+            if isinstance(node, Plain) and end:
+                kept.append(Plain(text=node.text[:end]))
+            break
+        kept.append(node)
+        end -= length
+    return tuple(kept)
