@@ -9,11 +9,13 @@ from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Seque
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pi.base.errors import PiError
-from pi.base.processes import Child, Exit, SpawnFailed, spawn
 from pi.coding.shell.environment import service_environment
+
+if TYPE_CHECKING:
+    from pi.base.processes import Child, Exit
 
 NOT_ALL_READ = 2
 """Exit code of ripgrep when something could not be read; also that of a wrong pattern or option."""
@@ -135,6 +137,8 @@ async def output_of(
     nothing for ``silence`` seconds, or more than ``most`` bytes.
     """
     name, size = Path(command[0]).name, 0
+    from pi.base.processes import SpawnFailed, spawn  # not at the top: a start runs no program
+
     try:
         started = await spawn(command, cwd=cwd, env=env, errors="separate")
     except SpawnFailed as problem:
