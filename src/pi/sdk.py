@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from pi.coding.runtime.session.agent_session import AgentSession
     from pi.coding.runtime.session.events import AgentSessionEvent
     from pi.coding.runtime.session_manager import SessionManager
-    from pi.coding.runtime.session_places import session_catalog, session_shelf
+    from pi.coding.runtime.session_places import session_catalog, session_location
     from pi.coding.session.entries import CustomMessage
     from pi.coding.settings.settings import Settings
 
@@ -106,7 +106,7 @@ __all__ = [
     "make_tool",
     "run",
     "session_catalog",
-    "session_shelf",
+    "session_location",
     "tool",
 ]
 
@@ -156,7 +156,7 @@ _HOMES = {
     "pi.coding.runtime.session.agent_session": ("AgentSession",),
     "pi.coding.runtime.session.events": ("AgentSessionEvent",),
     "pi.coding.runtime.session_manager": ("SessionManager",),
-    "pi.coding.runtime.session_places": ("session_catalog", "session_shelf"),
+    "pi.coding.runtime.session_places": ("session_catalog", "session_location"),
     "pi.coding.session.entries": ("CustomMessage",),
     "pi.coding.settings.settings": ("Settings",),
 }

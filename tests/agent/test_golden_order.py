@@ -11,7 +11,7 @@ import pytest
 
 from pi.agent.agent import Agent
 from pi.agent.events import AgentEvent, MessageUpdate, ToolExecutionUpdate
-from pi.agent.model_requests import changes
+from pi.agent.model_requests import instruction_changes
 from pi.agent.policy import Policy, ToolRefused
 from pi.agent.tools.define import make_tool, tool
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
@@ -63,7 +63,7 @@ class Recording:
     def declare(self) -> None:
         """Have the tools told before the scene begins, as they were when it was recorded."""
         tools = [tool.declaration for tool in self.agent.tools]
-        self.log.append(*changes((), "", tools, now_ms=0))
+        self.log.append(*instruction_changes((), "", tools, now_ms=0))
 
     async def prompt(self, message: Any = "go") -> list[str]:
         self.published.clear()

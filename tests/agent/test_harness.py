@@ -12,11 +12,11 @@ from pi.agent.errors import AgentBusy, WouldDeadlock
 from pi.agent.events import AgentEvent, MessageStart, QueueUpdate, TurnEnd
 from pi.agent.harness.harness import AgentHarness, SystemPrompt
 from pi.agent.harness.store import (
-    Compaction,
     ConversationStore,
     MemoryStore,
-    ModelChange,
-    ThinkingLevelChange,
+    StoredCompaction,
+    StoredModelChange,
+    StoredThinkingLevel,
 )
 from pi.agent.policy import Boundary, Next, Policy
 from pi.agent.skills import Skill
@@ -31,8 +31,8 @@ from pi.testing import FakeClock, Reply, calls, says
 from pi.testing.fakes import ScriptedStream
 
 OTHER = replace(FAUX_MODEL, id="other")
-FAUX = ModelChange(provider="faux", model_id="faux")
-OFF = ThinkingLevelChange(thinking_level="off")
+FAUX = StoredModelChange(provider="faux", model_id="faux")
+OFF = StoredThinkingLevel(thinking_level="off")
 PDF = Skill(name="pdf", description="Read PDFs", location="/s/pdf/SKILL.md", content="Use it.")
 SMALL = CompactionSettings(keep_recent_tokens=100)
 LONG = "word " * 400
@@ -102,9 +102,9 @@ async def test_a_change_of_model_or_level_is_kept_once_and_counts_at_once() -> N
 
     assert [entry.value for entry in session.conversation.entries()][:4] == [
         FAUX,
-        ThinkingLevelChange(thinking_level="low"),
-        ModelChange(provider="faux", model_id="other"),
-        ThinkingLevelChange(thinking_level="high"),
+        StoredThinkingLevel(thinking_level="low"),
+        StoredModelChange(provider="faux", model_id="other"),
+        StoredThinkingLevel(thinking_level="high"),
     ]
     (asked,) = session.script.requests
     assert (asked.model, asked.options.reasoning) == (OTHER, "high")
@@ -315,7 +315,7 @@ async def test_compaction_shortens_what_the_next_request_shows() -> None:
     assert (summary.options.api_key, after.options.api_key) == ("KEY", "KEY")
     assert summary.options.session_id == f"{session.conversation.id}-compaction"
     assert after.options.session_id == "mine"
-    assert isinstance(compaction, Compaction)
+    assert isinstance(compaction, StoredCompaction)
     shown = user_texts(after)
     assert "Notes." in shown[0]
     assert (len(shown), shown[1]) == (2, "next")

@@ -9,7 +9,7 @@ from pi.agent.events import (
     AgentEnd,
     AgentEvent,
     AgentStart,
-    Listeners,
+    EventDispatcher,
     MessageUpdate,
     QueueUpdate,
     TurnStart,
@@ -30,7 +30,7 @@ def hearing(name: str, heard: Heard) -> Callable[[AgentEvent], None]:
 
 async def test_sync_and_async_listeners_hear_in_the_order_in_which_they_came() -> None:
     heard: Heard = []
-    listeners = Listeners()
+    listeners = EventDispatcher()
 
     async def slow(event: AgentEvent) -> None:
         await asyncio.sleep(0)
@@ -54,7 +54,7 @@ async def test_a_listener_that_raises_is_reported_and_the_others_hear_all_the_sa
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     heard: Heard = []
-    listeners = Listeners()
+    listeners = EventDispatcher()
 
     def raises(event: AgentEvent) -> None:
         raise KeyError("sync")
@@ -73,7 +73,7 @@ async def test_a_listener_that_raises_is_reported_and_the_others_hear_all_the_sa
 
 async def test_a_listener_may_end_itself_and_others_while_an_event_is_told() -> None:
     heard: Heard = []
-    listeners = Listeners()
+    listeners = EventDispatcher()
     ends: dict[str, Callable[[], None]] = {}
 
     def leaves(event: AgentEvent) -> None:
@@ -98,7 +98,7 @@ async def test_a_listener_may_end_itself_and_others_while_an_event_is_told() -> 
 
 async def test_a_listener_that_comes_while_an_event_is_told_hears_the_next_one() -> None:
     heard: Heard = []
-    listeners = Listeners()
+    listeners = EventDispatcher()
 
     def invites(event: AgentEvent) -> None:
         end()
@@ -114,7 +114,7 @@ async def test_a_listener_that_comes_while_an_event_is_told_hears_the_next_one()
 
 async def test_one_function_may_listen_twice_and_leave_once() -> None:
     heard: Heard = []
-    listeners = Listeners()
+    listeners = EventDispatcher()
     listen = hearing("one", heard)
     listeners.add(listen)
     end = listeners.add(listen)
@@ -127,7 +127,7 @@ async def test_one_function_may_listen_twice_and_leave_once() -> None:
 
 async def test_what_a_listener_tells_comes_after_the_event_that_it_hears() -> None:
     heard: Heard = []
-    listeners = Listeners()
+    listeners = EventDispatcher()
 
     async def interferes(event: AgentEvent) -> None:
         heard.append(("first", short(event)))
@@ -149,7 +149,7 @@ async def test_what_a_listener_tells_comes_after_the_event_that_it_hears() -> No
 
 async def test_outside_of_an_event_it_is_told_at_once() -> None:
     heard: Heard = []
-    listeners = Listeners()
+    listeners = EventDispatcher()
     listeners.add(hearing("one", heard))
 
     await listeners.tell_after(QueueUpdate())
@@ -161,7 +161,7 @@ async def test_a_listener_whose_own_work_is_cancelled_does_not_cancel_the_run(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     heard: Heard = []
-    listeners = Listeners()
+    listeners = EventDispatcher()
     cancelled = asyncio.get_running_loop().create_future()
     cancelled.cancel()
 
@@ -178,7 +178,7 @@ async def test_a_listener_whose_own_work_is_cancelled_does_not_cancel_the_run(
 
 
 async def test_cancelling_whoever_tells_passes_through_the_listener() -> None:
-    listeners = Listeners()
+    listeners = EventDispatcher()
     heard: Heard = []
 
     async def waits(event: AgentEvent) -> None:
@@ -200,7 +200,7 @@ async def test_cancelling_whoever_tells_passes_through_the_listener() -> None:
 
 async def test_who_does_not_want_updates_is_spared_them_and_hears_the_rest_in_its_turn() -> None:
     heard: Heard = []
-    listeners = Listeners()
+    listeners = EventDispatcher()
     end = listeners.add(hearing("log", heard), updates=False)
     listeners.add(hearing("screen", heard))
     delta = TextDelta(content_index=0, delta="word")

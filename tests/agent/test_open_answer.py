@@ -5,7 +5,7 @@ from typing import Any
 
 from pi.agent.events import MessageEnd, MessageStart, MessageUpdate
 from pi.agent.policy import Interrupt
-from pi.agent.response import MessageToken, OpenAnswer
+from pi.agent.response import MessageToken, StreamingResponse
 from pi.ai.builder import MessageBuilder
 from pi.ai.messages import AssistantMessage, Context, Interruption, UserMessage
 from pi.ai.models.model import Model
@@ -18,7 +18,7 @@ from tests.agent.agents import Stage
 
 
 def test_between_answers_there_is_no_token() -> None:
-    answer = OpenAnswer()
+    answer = StreamingResponse()
     tokens = [answer.token]
     with answer.streaming(lambda: None):
         tokens.append(answer.token)
@@ -29,7 +29,7 @@ def test_between_answers_there_is_no_token() -> None:
 
 def test_an_answer_can_be_cut_once_and_only_while_it_is_open() -> None:
     stopped: list[str] = []
-    answer = OpenAnswer()
+    answer = StreamingResponse()
 
     with answer.streaming(lambda: stopped.append("first")):
         token = answer.token

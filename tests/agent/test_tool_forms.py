@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pi.agent.tools.define import MOST_TEXT, as_result, make_tool, tool
+from pi.agent.tools.define import MOST_TEXT, make_tool, to_tool_result, tool
 from pi.agent.tools.json_schema import BadSchema
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.messages import Image, Text
@@ -196,7 +196,7 @@ async def test_what_a_function_raises_reaches_the_loop() -> None:
 @pytest.mark.trap(32)
 @pytest.mark.parametrize("nothing", [None, "", " \n"])
 def test_nothing_returned_gives_a_neutral_remark(nothing: Any) -> None:
-    assert as_result(nothing) == ToolResult.of("(no output)")
+    assert to_tool_result(nothing) == ToolResult.of("(no output)")
 
 
 @pytest.mark.parametrize(
@@ -219,19 +219,19 @@ def test_nothing_returned_gives_a_neutral_remark(nothing: Any) -> None:
     ],
 )
 def test_what_a_function_returns_becomes_content(value: Any, content: Any) -> None:
-    assert as_result(value) == ToolResult(content=content)
+    assert to_tool_result(value) == ToolResult(content=content)
 
 
 def test_a_result_stays_as_it_is() -> None:
     result = ToolResult(content=(Text(text=""),), details={"a": 1}, is_error=True)
-    assert as_result(result) is result
-    assert as_result(ToolResult()) == ToolResult()
+    assert to_tool_result(result) is result
+    assert to_tool_result(ToolResult()) == ToolResult()
 
 
 def test_a_returned_pydantic_model_is_written_as_json() -> None:
     pydantic = pytest.importorskip("pydantic")
     model = pydantic.create_model("Model", path=(Path, Path("a")))
-    assert as_result([model()]) == ToolResult.of('[{"path":"a"}]')
+    assert to_tool_result([model()]) == ToolResult.of('[{"path":"a"}]')
 
 
 def test_a_value_that_cannot_be_written_gives_an_error() -> None:
@@ -246,7 +246,7 @@ def test_a_value_that_cannot_be_written_gives_an_error() -> None:
         yield 1
 
     for value in (object(), circle, {1j: 1}, Broken(), events()):
-        result = as_result(value)
+        result = to_tool_result(value)
         assert result.is_error
         assert isinstance(result.content[0], Text)
         assert "cannot be written as JSON" in result.content[0].text
@@ -258,7 +258,7 @@ def test_a_huge_result_is_cut_and_says_so() -> None:
         content=(Text(text="a" * 10), PICTURE, Text(text="b" * MOST_TEXT), Text(text="c" * 5)),
         details=1,
     )
-    assert as_result(huge) == ToolResult(
+    assert to_tool_result(huge) == ToolResult(
         content=(
             Text(text="a" * 10),
             PICTURE,
@@ -267,4 +267,4 @@ def test_a_huge_result_is_cut_and_says_so() -> None:
         ),
         details=1,
     )
-    assert as_result("x" * MOST_TEXT) == ToolResult.of("x" * MOST_TEXT)
+    assert to_tool_result("x" * MOST_TEXT) == ToolResult.of("x" * MOST_TEXT)

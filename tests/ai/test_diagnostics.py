@@ -13,11 +13,11 @@ from pi.ai.wire_support.repairs import (
     THINKING_REJECTED,
     TOOL_REJECTED,
     Repairs,
-    lacks_thought,
+    lacks_thinking,
     refuses_strict,
     repair_note,
     without_refused_thoughts,
-    without_thoughts,
+    without_thinking,
 )
 from pi.base.records import replace
 
@@ -89,7 +89,7 @@ def test_without_a_refusal_thoughts_stay() -> None:
     messages = (HI, said(THOUGHT, CALL))
 
     assert without_refused_thoughts(messages, MODEL, NO_REPAIRS) == messages
-    assert not lacks_thought(messages, MODEL, NO_REPAIRS)
+    assert not lacks_thinking(messages, MODEL, NO_REPAIRS)
 
 
 @pytest.mark.trap(26)
@@ -107,7 +107,7 @@ def test_the_proofs_of_a_thought_in_other_blocks_go_with_it() -> None:
     text, call = Text(text="so"), CALL
     signed = said(THOUGHT, replace(text, text_signature="s"), replace(call, thought_signature="s"))
 
-    assert without_thoughts(signed) == said(text, call)
+    assert without_thinking(signed) == said(text, call)
 
 
 @pytest.mark.trap(26)
@@ -123,7 +123,7 @@ def test_only_thoughts_from_before_the_refusal_stay_away_on_later_turns() -> Non
 
 def test_a_wire_may_forget_more_than_the_thought() -> None:
     def forget(answer: AssistantMessage) -> AssistantMessage:
-        return replace(without_thoughts(answer), model="")
+        return replace(without_thinking(answer), model="")
 
     trusted = without_refused_thoughts((said(THOUGHT),), MODEL, Repairs(thinking=True), forget)
 
@@ -148,4 +148,4 @@ def test_a_wire_may_forget_more_than_the_thought() -> None:
 def test_only_the_latest_calls_can_lack_their_thought(
     messages: tuple[Message, ...], repairs: Repairs, lacks: bool
 ) -> None:
-    assert lacks_thought(messages, MODEL, repairs) is lacks
+    assert lacks_thinking(messages, MODEL, repairs) is lacks

@@ -15,9 +15,9 @@ from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.wire_support import exchange
 from pi.ai.wire_support.exchange import (
     LONGEST_SILENCE,
-    Patience,
+    KeepAliveLimit,
     Services,
-    agreed_payload,
+    apply_payload_hook,
     final_headers,
     send,
     timeouts,
@@ -152,9 +152,9 @@ async def test_the_callers_hook_may_replace_the_payload() -> None:
 
     hooked = replace(CALL, options=StreamOptions(on_payload=change))
 
-    assert await agreed_payload(hooked, {"a": 1}) == {"a": 1, "model": "m"}
-    assert await agreed_payload(hooked, {}) == {}
-    assert await agreed_payload(CALL, {"a": 1}) == {"a": 1}
+    assert await apply_payload_hook(hooked, {"a": 1}) == {"a": 1, "model": "m"}
+    assert await apply_payload_hook(hooked, {}) == {}
+    assert await apply_payload_hook(CALL, {"a": 1}) == {"a": 1}
 
 
 def test_headers_are_laid_over_each_other_and_can_be_taken_away() -> None:
@@ -211,8 +211,8 @@ async def test_closing_services_closes_what_wires_have_kept() -> None:
 @pytest.mark.trap(18)
 async def test_keep_alives_alone_do_not_keep_an_answer_going_for_ever() -> None:
     clock = FakeClock()
-    patience = Patience(CALL, clock)
-    endless = Patience(replace(CALL, options=StreamOptions(timeout_ms=0)), clock)
+    patience = KeepAliveLimit(CALL, clock)
+    endless = KeepAliveLimit(replace(CALL, options=StreamOptions(timeout_ms=0)), clock)
 
     await clock.advance(LONGEST_SILENCE)
     patience.heard(news=False)

@@ -13,8 +13,8 @@ from pi.ai.wire_support.repairs import (
     MOST_TOOLS,
     NO_REPAIRS,
     Repairs,
-    ask_with_repairs,
     repair_note,
+    send_with_repairs,
 )
 from pi.testing.fakes import FakeClock
 
@@ -33,7 +33,7 @@ class Asked:
         self._repairs: Sequence[Repairs | None] = repairs
 
     async def ask(self) -> None:
-        await ask_with_repairs(
+        await send_with_repairs(
             Call(model=MODEL, messages=(), options=StreamOptions(on_payload=self._agree)),
             self.builder,
             FakeClock(now_ms=7),

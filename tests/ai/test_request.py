@@ -4,7 +4,7 @@ import pytest
 
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
-from pi.ai.request import Access, Call, StreamOptions, ToolChoice, possible_choice
+from pi.ai.request import Access, Call, StreamOptions, ToolChoice, valid_tool_choice
 from pi.base.records import replace
 
 MODEL = Model(id="m", name="M", api="a", provider="p", base_url="https://x.test/v1/", max_tokens=10)
@@ -64,5 +64,5 @@ PEEK: Json = {"type": "tool", "name": "peek"}
 def test_a_choice_is_made_unless_it_forces_an_absent_tool(
     choice: ToolChoice | None, possible: ToolChoice | None
 ) -> None:
-    assert possible_choice(choice, ("peek",)) == possible
-    assert possible_choice(choice, ()) is None
+    assert valid_tool_choice(choice, ("peek",)) == possible
+    assert valid_tool_choice(choice, ()) is None

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.failures.retry_after import asked_wait, retry_after
+from pi.ai.failures.retry_after import requested_delay, retry_after
 from pi.ai.http.request import Headers
 from pi.ai.messages import Json
 
@@ -125,7 +125,7 @@ def test_a_relative_header_beats_a_stamp_in_the_text() -> None:
 def test_the_state_of_a_limit_is_not_a_wish_of_the_server() -> None:
     headers = Headers([("x-ratelimit-reset-requests", "24h")])
 
-    assert asked_wait(headers, "", NOW) is None
+    assert requested_delay(headers, "", NOW) is None
     assert retry_after(headers, "", NOW) == 86_400.0
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from pi.base.files import (
     DirectoryLock,
+    FileAccessError,
     FileLock,
-    FileProblem,
     expand_home,
-    may_never_end,
+    is_special_file,
     open_private,
     open_regular,
     private_directory,
@@ -35,7 +35,7 @@ def test_pipes_and_devices_may_never_end(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("pipe")
     names = ("file", "pipe", "link", "gone", ".", "/dev/null")
 
-    found = [may_never_end(tmp_path / name) for name in names]
+    found = [is_special_file(tmp_path / name) for name in names]
 
     assert found == [False, True, True, False, False, True]
 
@@ -57,7 +57,7 @@ def test_a_missing_file_reads_as_none_and_an_unreadable_one_is_named(tmp_path: P
 
     names = ("there", "not there", "there/below")
     assert [read_if_exists(tmp_path / name) for name in names] == [b"x\r\n", None, None]
-    with pytest.raises(FileProblem, match=rf"Cannot read {tmp_path}: Is a directory\."):
+    with pytest.raises(FileAccessError, match=rf"Cannot read {tmp_path}: Is a directory\."):
         read_if_exists(tmp_path)
 
 
@@ -77,9 +77,9 @@ def test_a_file_in_the_place_of_a_directory_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
 
-    with pytest.raises(FileProblem, match="as a directory: there is a file of that name"):
+    with pytest.raises(FileAccessError, match="as a directory: there is a file of that name"):
         private_directory(file)
-    with pytest.raises(FileProblem, match=r"Cannot create the directory .*: Not a directory\."):
+    with pytest.raises(FileAccessError, match=r"Cannot create the directory .*: Not a directory\."):
         private_directory(file / "below")
 
 
@@ -199,7 +199,7 @@ def test_links_stay_links(tmp_path: Path) -> None:
 def test_a_write_that_fails_leaves_the_old_file_whole_and_nothing_beside(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"old")
-    with full_disk(1000), pytest.raises(FileProblem) as caught:
+    with full_disk(1000), pytest.raises(FileAccessError) as caught:
         replace_file(file, b"x" * 100_000)
 
     assert caught.value.message == f"Cannot write {file}: File too large."
@@ -210,7 +210,7 @@ def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path) -> None:
     missing = tmp_path / "no directory" / "file"
     problems = []
     for path in (tmp_path, Path(os.devnull), missing):
-        with pytest.raises(FileProblem) as caught:
+        with pytest.raises(FileAccessError) as caught:
             replace_file(path, b"x")
         problems.append(caught.value.explain())
 
@@ -226,7 +226,7 @@ def test_a_loop_of_links_and_the_longest_of_names_are_no_surprise(tmp_path: Path
     loop, longest = tmp_path / "loop", tmp_path / ("n" * 255)
     loop.symlink_to(loop)
 
-    with pytest.raises(FileProblem, match="Too many levels of symbolic links"):
+    with pytest.raises(FileAccessError, match="Too many levels of symbolic links"):
         replace_file(loop, b"x")
     replace_file(longest, b"x")
 
@@ -234,14 +234,14 @@ def test_a_loop_of_links_and_the_longest_of_names_are_no_surprise(tmp_path: Path
 
 
 def test_an_unknown_users_home_is_a_clear_error() -> None:
-    with pytest.raises(FileProblem) as caught:
+    with pytest.raises(FileAccessError) as caught:
         expand_home("~no-such-user/sessions")
 
     assert caught.value.explain() == (
         "Cannot use the path ~no-such-user/sessions: there is no home directory for"
         " ~no-such-user. Write the whole path."
     )
-    with pytest.raises(FileProblem, match="it holds a zero byte"):
+    with pytest.raises(FileAccessError, match="it holds a zero byte"):
         expand_home("a\0b")
     assert expand_home("~no-such-user", strict=False) == Path("~no-such-user")
 
@@ -253,7 +253,7 @@ def test_a_regular_file_is_read_up_to_a_limit(tmp_path: Path) -> None:
     assert read_regular(path, most=1000) == b"x" * 1000
     with pytest.raises(OSError, match="it is larger than 999 bytes"):
         read_regular(path, most=999)
-    with pytest.raises(FileProblem, match=r"Cannot read .*f: it is larger than 999 bytes\."):
+    with pytest.raises(FileAccessError, match=r"Cannot read .*f: it is larger than 999 bytes\."):
         read_if_exists(path, most=999)
     assert read_if_exists(tmp_path / "gone") is None
 

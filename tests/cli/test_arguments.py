@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.cli.arguments import Arguments, BadArguments, parse_arguments, parse_words
+from pi.cli.arguments import Arguments, UsageError, parse_arguments, parse_words
 from pi.cli.options import FLAGS, Flag, find_command, switch
 
 
 def refused(*words: str) -> tuple[str, str]:
-    with pytest.raises(BadArguments) as caught:
+    with pytest.raises(UsageError) as caught:
         parse_arguments(words, ())
     return caught.value.message, caught.value.hint
 
@@ -143,7 +143,7 @@ def test_in_a_command_an_at_sign_is_just_a_letter() -> None:
 def test_any_words_are_understood_or_refused(words: list[str]) -> None:
     try:
         told = parse_arguments(words)
-    except BadArguments as problem:
+    except UsageError as problem:
         assert problem.message
     else:
         assert set(told.messages) | {f"@{name}" for name in told.files} <= set(words)

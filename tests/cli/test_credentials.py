@@ -6,7 +6,7 @@ import pytest
 
 from pi.ai.auth.resolve import how_to_get
 from pi.ai.providers.rows import BUILT_IN
-from pi.cli.credentials import Check, Credentials, NoCredentials, NoTarget
+from pi.cli.credentials import Check, Credentials, MissingTarget, NoCredentials
 from pi.coding.models.starting import UnknownModel
 
 
@@ -20,7 +20,7 @@ def test_a_target_is_a_provider_or_that_of_a_model(tmp_path: Path) -> None:
 
     assert here.target("anything", None) == "anything"
     assert here.target(None, "demo/tour") == "demo"
-    with pytest.raises(NoTarget):
+    with pytest.raises(MissingTarget):
         here.target(None, None)
     with pytest.raises(UnknownModel):
         here.target(None, "no such model")

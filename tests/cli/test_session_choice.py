@@ -7,9 +7,9 @@ import pytest
 
 from pi.base.errors import PiError
 from pi.cli.arguments import parse_arguments
-from pi.cli.session_setup import Declined, SessionChoice
+from pi.cli.session_setup import OpenCancelled, SessionResolver
 from pi.coding.session.errors import NoMatchingSession
-from pi.coding.session.opening import Shelf
+from pi.coding.session.opening import SessionLocation
 from tests.coding.session.kept import HERE, THERE, keep, shelf
 
 
@@ -26,7 +26,7 @@ class Chosen:
             self.asked.append(question)
             return yes
 
-        self.choice = SessionChoice(
+        self.choice = SessionResolver(
             parse_arguments(shlex.split(words)),
             {},
             agent_dir=agent_dir,
@@ -35,7 +35,7 @@ class Chosen:
             can_pick=can_pick,
         )
 
-    def on(self, where: Shelf) -> tuple[str, Path | None]:
+    def on(self, where: SessionLocation) -> tuple[str, Path | None]:
         """Id and file of the session."""
         log = self.choice.open(where)
         log.close()
@@ -83,7 +83,7 @@ def test_a_session_of_another_folder_is_forked_if_the_person_agrees(tmp_path: Pa
         f"Session found in another project: {THERE}\n"
         "Fork this session into current directory? [y/N] "
     ]
-    with pytest.raises(Declined):
+    with pytest.raises(OpenCancelled):
         Chosen(tmp_path, "--session abc").on(shelf(tmp_path))
 
 
@@ -143,7 +143,7 @@ def test_resume_of_a_session_of_another_folder_asks_before_it_is_forked(tmp_path
 
     assert forked.on(shelf(tmp_path))[0] != "abc"
     assert "Fork this session into current directory?" in forked.asked[0]
-    with pytest.raises(Declined):
+    with pytest.raises(OpenCancelled):
         Chosen(tmp_path, "--resume abc", can_pick=True).on(shelf(tmp_path))
 
 
@@ -152,4 +152,4 @@ def test_resume_of_a_session_of_another_folder_asks_before_it_is_forked(tmp_path
 )
 def test_what_is_not_kept_cannot_be_found_again(tmp_path: Path, flag: str) -> None:
     with pytest.raises(PiError, match="needs sessions that are saved"):
-        Chosen(tmp_path, flag).on(Shelf(None, HERE, pytest.fail))
+        Chosen(tmp_path, flag).on(SessionLocation(None, HERE, pytest.fail))

@@ -11,7 +11,7 @@ from typing import IO
 
 import pytest
 
-from pi.cli.process import Signalled, until_signal
+from pi.cli.process import TerminatedBySignal, until_signal
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
@@ -37,7 +37,7 @@ async def test_a_signal_ends_the_work_which_cleans_up_first(name: str) -> None:
             await asyncio.sleep(0)
             steps.append("saved")
 
-    with pytest.raises(Signalled) as caught:
+    with pytest.raises(TerminatedBySignal) as caught:
         await until_signal(work())
 
     assert (steps, caught.value.number, str(caught.value)) == (["saved"], number, name)

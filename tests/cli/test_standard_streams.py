@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from pi.cli.process import complain
+from pi.cli.process import print_error
 from tests.cli.program import PATIENCE
 
 
@@ -56,7 +56,7 @@ def test_nobody_there_means_no() -> None:
 def test_nothing_that_is_said_or_asked_commands_the_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    complain("first\x1b[2J\nsecond\x07")
+    print_error("first\x1b[2J\nsecond\x07")
 
     assert capsys.readouterr().err == "first\nsecond\n"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pi.cli.arguments import parse_arguments
 from pi.cli.opening import session_themes
-from pi.coding.extension_host.discovery.finding import Wanted
-from pi.coding.runtime.assemble import Assembled, assemble
-from pi.coding.runtime.machine import Host
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
+from pi.coding.runtime.assemble import AssembledSession, assemble
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOptions
 from tests.coding.files.nobody import locked_folder
 
@@ -23,7 +23,7 @@ FILES = (
 )
 
 
-def write_everywhere(folder: Path) -> Host:
+def write_everywhere(folder: Path) -> Machine:
     """The host of somebody who has all these themes, and settings that name some of them."""
     for name in FILES:
         path = folder / name
@@ -31,7 +31,7 @@ def write_everywhere(folder: Path) -> Host:
         path.write_text("{}")
     lists = {"themes": [f"{folder}/home/more", "!themes/dra*"], "packages": [f"{folder}/package"]}
     (folder / "home/.pi/agent/settings.json").write_text(json.dumps(lists))
-    return Host.of({"HOME": str(folder / "home")})
+    return Machine.of({"HOME": str(folder / "home")})
 
 
 async def themes(folder: Path, *words: str, approve: bool = True) -> list[str]:
@@ -44,7 +44,7 @@ async def themes(folder: Path, *words: str, approve: bool = True) -> list[str]:
 
 
 def names(
-    built: Assembled, host: Host, words: Sequence[str] = (), known: Sequence[Path] = ()
+    built: AssembledSession, host: Machine, words: Sequence[str] = (), known: Sequence[Path] = ()
 ) -> list[str]:
     arguments, cwd = parse_arguments(words), host.home.parent / "work"
     found = session_themes(arguments, built.workspace, host, cwd=cwd, of_extensions=known)
@@ -84,7 +84,7 @@ async def test_a_package_that_is_installed_meanwhile_brings_its_themes(tmp_path:
 async def test_a_package_for_one_run_brings_its_themes(tmp_path: Path) -> None:
     host = write_everywhere(tmp_path)
     (host.agent_dir / "settings.json").unlink()
-    wanted = Wanted(paths=(f"{tmp_path}/package",))
+    wanted = ExtensionOptions(paths=(f"{tmp_path}/package",))
     options = SessionOptions(model="demo/tour", approve=False, extensions=wanted)
     built = await assemble(tmp_path / "work", host, options)
     await built.session.close()
@@ -93,7 +93,7 @@ async def test_a_package_for_one_run_brings_its_themes(tmp_path: Path) -> None:
 
 
 async def test_a_theme_in_a_locked_folder_is_not_there(tmp_path: Path) -> None:
-    host = Host.of({"HOME": str(tmp_path)})
+    host = Machine.of({"HOME": str(tmp_path)})
     built = await assemble(tmp_path, host, SessionOptions(model="demo/tour", approve=False))
     await built.session.close()
 

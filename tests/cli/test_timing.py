@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pi.cli.main import main
-from pi.cli.timing import SLOWEST, Markers, Timings, measured
-from pi.modes.phases import phase, watched_by
+from pi.cli.timing import SLOWEST, Markers, Timings, run_with_timing
+from pi.modes.phases import observe_phases, phase
 from tests.cli.program import PATIENCE, Program
 from tests.screens.person import needs_pty, person
 
@@ -25,7 +25,7 @@ def timings(said: list[str], *, every_module: bool = False) -> Timings:
 def test_a_marker_says_at_once_what_begins_and_ends() -> None:
     said: list[str] = []
 
-    with watched_by(Markers(said.append)), phase("a"):
+    with observe_phases(Markers(said.append)), phase("a"):
         assert said == ["[startup] a:start\n"]
 
     assert said == ["[startup] a:start\n", "[startup] a:done\n"]
@@ -35,7 +35,7 @@ def test_phases_are_told_once_as_a_tree_and_what_goes_on_lasts_until_now() -> No
     said: list[str] = []
     watcher = timings(said)
 
-    with watched_by(watcher), phase("outer"):
+    with observe_phases(watcher), phase("outer"):
         with phase("inner"):
             pass
         watcher.ready()
@@ -86,7 +86,7 @@ def test_without_the_variables_nobody_is_told_anything(capsys: pytest.CaptureFix
         with phase("a"):
             return 3
 
-    assert measured(run, {"PI_TIMING": "", "PI_DEBUG_STARTUP": ""}) == 3
+    assert run_with_timing(run, {"PI_TIMING": "", "PI_DEBUG_STARTUP": ""}) == 3
     assert capsys.readouterr() == ("", "")
 
 

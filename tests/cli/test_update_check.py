@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.cli.update_check import AGAIN_MS, EVERY_MS, UpdateCheck, index_page, newest
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.testing import FakeClock
 from tests.ai.loopback import site
 
@@ -23,7 +23,7 @@ PAGE = {
 
 def check(tmp_path: Path, url: str, clock: FakeClock | None = None, **more: str) -> UpdateCheck:
     environ = {"HOME": str(tmp_path), "PI_UPDATE_URL": url, **more}
-    return UpdateCheck(Host.of(environ, clock=clock or FakeClock()), version="0.9.0")
+    return UpdateCheck(Machine.of(environ, clock=clock or FakeClock()), version="0.9.0")
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,14 @@ from typing import Self
 import pytest
 
 from pi.base.records import replace
-from pi.coding.bus import Bus, Event, Question
+from pi.coding.bus import Bus, Event, Query
 
 
 class Happened(Event):
     what: str
 
 
-class Allowed(Question):
+class Allowed(Query):
     text: str
     refused: bool = False
 
@@ -100,7 +100,7 @@ async def test_a_question_says_what_a_failure_means() -> None:
 
 
 async def test_an_answer_to_something_that_takes_none_is_reported() -> None:
-    class Plain(Question):
+    class Plain(Query):
         pass
 
     failures: list[str] = []

@@ -16,7 +16,7 @@ import pytest
 from pi.ai.auth.login import DeviceCode
 from pi.ai.messages import AssistantMessage, Text, ToolResultMessage
 from pi.ai.providers.faux import Step, calls, says
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.port.extensions import ViewOptions
 from pi.coding.runtime.session.agent_session import AgentSession
 from tests.ai.auth.scripted_ui import ScriptedUI
@@ -45,7 +45,7 @@ async def using(
     name: str, tmp_path: Path, *steps: Step, ui: FakeUI | None = None, **options: Any
 ) -> AsyncIterator[Play]:
     stage = Stage(tmp_path, *steps)
-    wanted = Wanted(
+    wanted = ExtensionOptions(
         discover=False, paths=(str(FOLDER / f"{name}.py"),), flags=options.pop("flags", {})
     )
     session: AgentSession = await stage.open(extensions=wanted, **options)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.modes.phases import phase, ready, watched_by
+from pi.modes.phases import observe_phases, phase, ready
 
 
 class Diary:
@@ -24,7 +24,7 @@ class Diary:
 def test_who_watches_is_told_of_phases_inside_phases() -> None:
     diary = Diary()
 
-    with watched_by(diary), phase("a"):
+    with observe_phases(diary), phase("a"):
         with phase("a:b"):
             pass
         ready()
@@ -35,7 +35,7 @@ def test_who_watches_is_told_of_phases_inside_phases() -> None:
 def test_a_phase_that_fails_has_ended_too() -> None:
     diary = Diary()
 
-    with watched_by(diary), pytest.raises(ZeroDivisionError), phase("a"):
+    with observe_phases(diary), pytest.raises(ZeroDivisionError), phase("a"):
         raise ZeroDivisionError
 
     assert diary.lines == ["a began", "a ended"]
@@ -43,7 +43,7 @@ def test_a_phase_that_fails_has_ended_too() -> None:
 
 def test_afterwards_and_without_anybody_nothing_is_told() -> None:
     diary = Diary()
-    with watched_by(diary):
+    with observe_phases(diary):
         pass
 
     with phase("a"):

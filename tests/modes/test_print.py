@@ -7,7 +7,7 @@ import pytest
 
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Text
-from pi.modes.headless import INCOMPLETE, Prompt, run_print
+from pi.modes.headless import INCOMPLETE, PromptInput, run_print
 from pi.modes.stdio import Output
 from pi.testing import Reply, calls, says
 from tests.coding.runtime.stage import Stage
@@ -19,7 +19,7 @@ async def printed(stage: Stage, *prompts: str) -> tuple[int, str, list[str]]:
     session = await stage.open()
     complaints: list[str] = []
     async with piped() as reader:
-        wanted = [Prompt(text=prompt) for prompt in prompts]
+        wanted = [PromptInput(text=prompt) for prompt in prompts]
         code = await run_print(session, wanted, reader.output, complaints.append)
         output = await reader.everything()
     await session.close()
@@ -78,7 +78,7 @@ async def test_no_answer_commands_a_terminal(tmp_path: Path) -> None:
     ours, theirs = os.openpty()
     output = Output(theirs)
     try:
-        await run_print(session, [Prompt(text="a")], output, pytest.fail)
+        await run_print(session, [PromptInput(text="a")], output, pytest.fail)
         await output.close()
         shown = os.read(ours, 1 << 16)
     finally:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from pi.base.errors import PiError
-from pi.coding.trust import Choice
+from pi.coding.trust import TrustChoice
 from pi.modes.interactive.composer.prompt import PAUSE_SECONDS
 from pi.modes.interactive.dialogs.opening import TITLE, ask_trust
-from pi.modes.interactive.startup import Opening
+from pi.modes.interactive.startup import OpenContext
 from pi.modes.interactive.ui import Ui
 from pi.testing import says
 from tests.modes.interactive.theatre import Theatre
@@ -61,10 +61,10 @@ async def test_keys_of_a_message_do_not_answer_whether_a_project_is_trusted(
 ) -> None:
     theatre = Theatre(tmp_path, says("Hello to you."))
     folder = Path("/somewhere/project")
-    answers: list[Choice | None] = []
+    answers: list[TrustChoice | None] = []
     is_writing = asyncio.Event()
 
-    async def ask(opening: Opening) -> None:
+    async def ask(opening: OpenContext) -> None:
         await is_writing.wait()
         answers.append(await opening.ask_trust(folder))
 
@@ -83,16 +83,16 @@ async def test_keys_of_a_message_do_not_answer_whether_a_project_is_trusted(
         theatre.type("\r")
         await theatre.sees("Hello to you.")
         await theatre.sees("\nand more")
-    assert answers == [Choice(trusted=True, directory=folder, remember=True)]
+    assert answers == [TrustChoice(trusted=True, directory=folder, remember=True)]
 
 
 @pytest.mark.trap(202)
 async def test_whoever_writes_without_looking_does_not_trust_a_project(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says("Hello to you."))
     folder = Path("/somewhere/project")
-    answers: list[Choice | None] = []
+    answers: list[TrustChoice | None] = []
 
-    async def ask(opening: Opening) -> None:
+    async def ask(opening: OpenContext) -> None:
         answers.append(await opening.ask_trust(folder))
 
     theatre.before_open, theatre.ask_trust = ask, ask_trust
@@ -109,7 +109,7 @@ async def test_whoever_writes_without_looking_does_not_trust_a_project(tmp_path:
         theatre.type("\r")
         await theatre.sees("Hello to you.")
         await theatre.sees("\nand more")
-    assert answers == [Choice(trusted=True, directory=folder, remember=False)]
+    assert answers == [TrustChoice(trusted=True, directory=folder, remember=False)]
 
 
 async def test_what_was_loaded_is_told_in_a_line(tmp_path: Path) -> None:

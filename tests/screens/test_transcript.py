@@ -11,7 +11,7 @@ from pathlib import Path
 from PIL import Image as Pillow
 
 from pi.ai.messages import Text, Thinking
-from pi.coding.runtime.options import ToolWishes
+from pi.coding.runtime.options import ToolFilter
 from pi.testing import Reply, call, calls, says
 from tests.modes.interactive.theatre import Theatre
 from tests.screens.snapshots import check
@@ -32,7 +32,7 @@ async def test_searches_and_other_tools_look_like_this(tmp_path: Path) -> None:
             call("dig", depth=3, where="the garden"),
         )
     )
-    tools = ToolWishes(only=("read", "grep", "find", "ls"))
+    tools = ToolFilter(only=("read", "grep", "find", "ls"))
     theatre = Theatre(tmp_path, asked, says("Not here."), rows=40, tools=tools)
     theatre.stage.write("project/a.py", "def one():\n    pass\n\n\ndef two():\n    pass\n")
     theatre.stage.write("project/b.py", "")

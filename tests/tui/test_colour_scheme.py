@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.tui.input.reports import Colour, ColourScheme
-from pi.tui.negotiation import Appearance, Scheme, scheme_from_environment, scheme_of
+from pi.tui.negotiation import ColourSchemeState, Scheme, scheme_from_environment, scheme_of
 
 WHITE = Colour(slot="background", red=1, green=1, blue=1)
 NAVY = Colour(slot="background", red=0, green=0, blue=0.5)
@@ -24,7 +24,7 @@ def test_the_environment_may_tell(value: str, scheme: Scheme | None) -> None:
 
 
 def test_the_better_source_wins() -> None:
-    appearance = Appearance({"COLORFGBG": "0;15"})
+    appearance = ColourSchemeState({"COLORFGBG": "0;15"})
     seen = [appearance.scheme]
 
     appearance.take(NAVY)
@@ -33,11 +33,11 @@ def test_the_better_source_wins() -> None:
     seen.append(appearance.scheme)
 
     assert (seen, appearance.background) == (["light", "dark", "light"], NAVY)
-    assert Appearance({}).scheme == "dark"
+    assert ColourSchemeState({}).scheme == "dark"
 
 
 def test_listeners_hear_of_changes_only() -> None:
-    appearance, heard = Appearance({}), list[Scheme]()
+    appearance, heard = ColourSchemeState({}), list[Scheme]()
     stop = appearance.on_change(heard.append)
 
     appearance.take(NAVY)

@@ -9,11 +9,11 @@ from pi.tui.input.reports import (
     Colour,
     ColourScheme,
     DeviceAttributes,
-    Focus,
+    FocusReport,
     KittyFlags,
     ModeReport,
 )
-from pi.tui.negotiation import Appearance, Negotiation
+from pi.tui.negotiation import ColourSchemeState, Negotiation
 from pi.tui.terminal import Capabilities
 
 DA1 = DeviceAttributes(codes=(62,))
@@ -25,7 +25,7 @@ def make(
     written: list[str] = []
     negotiation = Negotiation(
         capabilities or Capabilities(),
-        Appearance({}),
+        ColourSchemeState({}),
         write=written.append,
         follow_scheme=follow_scheme,
     )
@@ -103,7 +103,7 @@ def test_each_answer_to_da1_belongs_to_its_question() -> None:
 
 
 def test_colours_and_sizes_are_noted() -> None:
-    appearance = Appearance({})
+    appearance = ColourSchemeState({})
     negotiation = Negotiation(Capabilities(), appearance, write=lambda _: None)
 
     negotiation.take(CellSize(width=10, height=20))
@@ -133,7 +133,7 @@ def test_replies_byte_by_byte_are_understood_and_never_typed() -> None:
 
 def test_a_real_emulator_is_left_as_it_was_found() -> None:
     terminal = VirtualTerminal()
-    negotiation = Negotiation(Capabilities(), Appearance({}), write=terminal.write)
+    negotiation = Negotiation(Capabilities(), ColourSchemeState({}), write=terminal.write)
 
     negotiation.begin()
     assert (terminal.mode(2004), terminal.cursor_is_visible) == (True, False)
@@ -173,7 +173,7 @@ def test_a_window_has_the_keyboard_until_it_says_otherwise_if_it_says_such_thing
         negotiation.take(ModeReport(mode=1004, state=state))
         seen[state] = [negotiation.has_focus]
         for gained in (False, True):
-            negotiation.take(Focus(gained=gained))
+            negotiation.take(FocusReport(gained=gained))
             seen[state].append(negotiation.has_focus)
 
     assert seen == {0: [None, False, True], 1: [True, False, True]}

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from pi.tui.overlays import Bounds, Focus, OverlayOptions, Overlays
+from pi.tui.overlays import Bounds, FocusState, OverlayOptions, Overlays
 from pi.tui.screen.rows import Layer
 from pi.tui.terminal import Size
 from tests.tui.parts import Field, Rows
 
 
 def make() -> tuple[Overlays, Field]:
-    overlays = Overlays(Focus(), size=lambda: Size(columns=40, rows=10))
+    overlays = Overlays(FocusState(), size=lambda: Size(columns=40, rows=10))
     editor = Field()
     overlays.set_focus_below(editor)
     return overlays, editor

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.render_loop import FRAME_SECONDS, RenderLoop, Settle
+from pi.tui.render_loop import FRAME_SECONDS, Debounce, RenderLoop
 from tests.tui.manual_timers import ManualTimers
 
 
@@ -76,7 +76,7 @@ def test_a_slow_terminal_gets_fewer_frames_and_then_the_latest() -> None:
 @pytest.mark.trap(156)
 def test_steps_of_a_resize_settle_into_one() -> None:
     timers, acted = ManualTimers(), list[float]()
-    settle = Settle(timers, lambda: acted.append(round(timers.time(), 2)), seconds=0.05)
+    settle = Debounce(timers, lambda: acted.append(round(timers.time(), 2)), seconds=0.05)
 
     for _ in range(10):
         settle.restart()
@@ -88,7 +88,7 @@ def test_steps_of_a_resize_settle_into_one() -> None:
 
 def test_what_does_not_settle_in_time_can_be_stopped() -> None:
     timers, acted = ManualTimers(), list[str]()
-    settle = Settle(timers, lambda: acted.append("late"), seconds=0.05)
+    settle = Debounce(timers, lambda: acted.append("late"), seconds=0.05)
 
     settle.restart()
     settle.stop()

@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from pi.tui.render_loop import LOOK_SECONDS, MOST_LOOKS, Resizing, Witness, looker
-from pi.tui.screen.pane_match import Tape
+from pi.tui.render_loop import LOOK_SECONDS, MOST_LOOKS, PaneReader, ResizeTracker, pane_reader
+from pi.tui.screen.pane_match import PaneText
 from pi.tui.terminal import Size
 from tests.tui.manual_timers import ManualTimers
 
 SECONDS = 0.3
-TAPE = Tape(rows=["all"], width=80, height=1)
+TAPE = PaneText(rows=["all"], width=80, height=1)
 
 
 class Pane:
@@ -20,17 +20,19 @@ class Pane:
         self.size = Size(columns=80, rows=1)
         self.timers = ManualTimers()
         self.asked: list[Callable[[], None]] = []
-        self.looks: list[Callable[[Tape | None], None]] = []
+        self.looks: list[Callable[[PaneText | None], None]] = []
         self.ended = 0
-        self.acted: list[Tape | None] = []
-        self.resizing = Resizing(
+        self.acted: list[PaneText | None] = []
+        self.resizing = ResizeTracker(
             self.timers,
             self.acted.append,
             seconds=SECONDS,
-            witness=Witness(size=lambda: self.size, when_taken=self.asked.append, look=self.look),
+            witness=PaneReader(
+                size=lambda: self.size, when_taken=self.asked.append, look=self.look
+            ),
         )
 
-    def look(self, done: Callable[[Tape | None], None]) -> Callable[[], None]:
+    def look(self, done: Callable[[PaneText | None], None]) -> Callable[[], None]:
         self.looks.append(done)
         return self.end
 
@@ -49,9 +51,9 @@ def pane() -> Pane:
 
 
 def test_without_a_pane_to_look_at_it_is_over_when_the_size_stands_still() -> None:
-    acted: list[Tape | None] = []
+    acted: list[PaneText | None] = []
     timers = ManualTimers()
-    resizing = Resizing(timers, acted.append, seconds=SECONDS)
+    resizing = ResizeTracker(timers, acted.append, seconds=SECONDS)
 
     resizing.restart()
     timers.advance(SECONDS / 2)
@@ -133,6 +135,6 @@ def test_stopping_ends_the_look(pane: Pane) -> None:
 
 
 def test_only_a_pane_of_tmux_can_be_looked_at() -> None:
-    assert looker({"STY": "1", "TERM": "screen"}) is None
-    assert looker({"TMUX": "/tmp/tmux-1/default,1,0"}) is None
-    assert looker({"TMUX": "/tmp/tmux-1/default,1,0", "TMUX_PANE": "%3"}) is not None
+    assert pane_reader({"STY": "1", "TERM": "screen"}) is None
+    assert pane_reader({"TMUX": "/tmp/tmux-1/default,1,0"}) is None
+    assert pane_reader({"TMUX": "/tmp/tmux-1/default,1,0", "TMUX_PANE": "%3"}) is not None

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.tui.screen.pane_match import Tape
-from pi.tui.terminals.tmux import look_at, parse_pane, read_pane
+from pi.tui.screen.pane_match import PaneText
+from pi.tui.terminals.tmux import parse_pane, read_pane, read_tmux_pane
 
 SECONDS = 60.0
 
@@ -50,7 +50,7 @@ async def test_a_pane_says_what_it_has(run: Callable[..., str], tmp_path: Path) 
     tape = await read_pane(pane, environment(tmp_path))
 
     printed = [row for number in range(1, 21) for row in ("日本", str(number))]
-    assert tape == Tape(rows=[*printed, ""], width=30, height=6)
+    assert tape == PaneText(rows=[*printed, ""], width=30, height=6)
     assert tape.above == 35
 
 
@@ -63,10 +63,10 @@ async def test_no_server_no_tape(program: Callable[[str, str], str], tmp_path: P
 
 async def test_looking_tells_once_and_can_be_ended(tmp_path: Path) -> None:
     env = {"PATH": str(tmp_path)}
-    seen: asyncio.Future[Tape | None] = asyncio.get_running_loop().create_future()
+    seen: asyncio.Future[PaneText | None] = asyncio.get_running_loop().create_future()
 
-    look_at("%0", env, lambda tape: seen.set_exception(AssertionError("it was ended")))()
-    look_at("%0", env, seen.set_result)
+    read_tmux_pane("%0", env, lambda tape: seen.set_exception(AssertionError("it was ended")))()
+    read_tmux_pane("%0", env, seen.set_result)
 
     async with asyncio.timeout(SECONDS):
         assert await seen is None
@@ -78,6 +78,6 @@ def test_an_answer_that_makes_no_sense_says_nothing(output: str) -> None:
 
 
 def test_an_answer_has_the_size_and_the_rows() -> None:
-    assert parse_pane("80 2\nabove\nhere\n\n") == Tape(
+    assert parse_pane("80 2\nabove\nhere\n\n") == PaneText(
         rows=["above", "here", ""], width=80, height=2
     )

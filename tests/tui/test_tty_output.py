@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.tui.terminals.tty_output import StrayOutput, TtyOutput
+from pi.tui.terminals.tty_output import OutputCapture, TtyOutput
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def test_everything_is_logged(device: tuple[int, int], tmp_path: Path) -> None:
 
 
 def test_files_and_pipes_are_not_redirected() -> None:
-    stray = StrayOutput()
+    stray = OutputCapture()
 
     assert stray.release() == ""
 
@@ -141,7 +141,7 @@ def test_what_others_printed_does_not_command_the_terminal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(os, "isatty", lambda fd: fd == 1)
-    stray = StrayOutput()
+    stray = OutputCapture()
     os.write(1, b"a\x1b]0;x\x07b\xc2\x9b2Jc")
 
     assert stray.release() == "abc"

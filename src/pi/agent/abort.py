@@ -54,12 +54,12 @@ class Abort:
         """What ``work`` gives, or ``Aborted`` when the abort came ``grace`` seconds ago."""
         if self._wanted and not grace:
             raise Aborted
-        cut = _Cut(self._clock, grace)
+        cut = _AbortableWait(self._clock, grace)
         with self.stopping(cut.begin):
             return await cut.wait(work)
 
 
-class _Cut:
+class _AbortableWait:
     """The end of one wait: at once, or after a while."""
 
     def __init__(self, clock: Clock, grace: float) -> None:

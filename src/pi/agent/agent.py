@@ -16,24 +16,24 @@ from pi.agent.conversation import (
     MemoryConversation,
     Projection,
     Transform,
-    as_it_is,
+    unchanged,
 )
 from pi.agent.errors import AgentBusy, CannotContinue, WouldDeadlock
 from pi.agent.events import (
     AgentEvent,
+    EventDispatcher,
     Listener,
-    Listeners,
     MessageEnd,
     MessageStart,
     ToolExecutionEnd,
     ToolExecutionStart,
 )
-from pi.agent.loop import Runs
-from pi.agent.model_requests import Prompt, changes, whole
+from pi.agent.loop import AgentRun
+from pi.agent.model_requests import PromptText, instruction_changes, prompt_text
 from pi.agent.policy import Next, Policy, Request
-from pi.agent.queues import Inbox, QueueMode, user_message
-from pi.agent.response import OpenAnswer
-from pi.agent.run_context import World
+from pi.agent.queues import MessageQueues, QueueMode, user_message
+from pi.agent.response import StreamingResponse
+from pi.agent.run_context import AgentRunContext
 from pi.agent.tools.tool import AgentTool
 from pi.ai.messages import (
     AssistantMessage,
@@ -53,7 +53,7 @@ from pi.base.records import Record, replace
 # How far an agent has come with its run.
 
 
-class Progress:
+class RunState:
     """Follows what an agent tells; nothing is open between two runs."""
 
     def __init__(self) -> None:
@@ -129,7 +129,7 @@ class Agent:
         *,
         model: Model,
         thinking_level: ThinkingLevel = "off",
-        system_prompt: Prompt = "",
+        system_prompt: PromptText = "",
         tools: Iterable[AgentTool] = (),
         conversation: Conversation | None = None,
         policies: Iterable[Policy] = (),
@@ -142,15 +142,15 @@ class Agent:
     ) -> None:
         self.model = model
         self.thinking_level = thinking_level
-        self.system_prompt: Prompt = system_prompt
+        self.system_prompt: PromptText = system_prompt
         self.tools = tuple(tools)
         self.policies = tuple(policies)
-        self.finish: Finish = as_it_is
+        self.finish: Finish = unchanged
         """Asked about every message but the model's, before it is kept."""
-        self.inbox = Inbox(steering=steering_mode, follow_up=follow_up_mode)
-        self.open_answer = OpenAnswer()
+        self.inbox = MessageQueues(steering=steering_mode, follow_up=follow_up_mode)
+        self.open_answer = StreamingResponse()
         """The answer that is being streamed, for whoever wants it cut."""
-        self.progress = Progress()
+        self.progress = RunState()
         """How far the run has come."""
         self._conversation: Conversation = (
             MemoryConversation() if conversation is None else conversation
@@ -159,7 +159,7 @@ class Agent:
         self._ask_model = stream
         self._options = options or StreamOptions()
         self._clock = clock or SystemClock()
-        self._listeners = Listeners()
+        self._listeners = EventDispatcher()
         self._listeners.add(self.progress.hear, updates=False)
         self._abort: Abort | None = None
         self._task: asyncio.Task[Next] | None = None
@@ -268,7 +268,7 @@ class Agent:
     def state(self) -> AgentState:
         """Everything about the agent, as it is now."""
         return AgentState(
-            system_prompt=whole(self.system_prompt),
+            system_prompt=prompt_text(self.system_prompt),
             model=self.model,
             thinking_level=self.thinking_level,
             tools=self.tools,
@@ -298,13 +298,13 @@ class Agent:
     async def _guarded(self, abort: Abort, prompts: tuple[AgentMessage, ...]) -> Next:
         _inside.set(_inside.get() | {abort})
         try:
-            return await Runs(self._world(abort)).run(prompts)
+            return await AgentRun(self._world(abort)).run(prompts)
         finally:
             self._task = self._abort = None
             self.progress.end()
 
-    def _world(self, abort: Abort) -> World:
-        return World(
+    def _world(self, abort: Abort) -> AgentRunContext:
+        return AgentRunContext(
             conversation=self._conversation,
             inbox=self.inbox,
             model=lambda: self.model,
@@ -331,14 +331,16 @@ class Agent:
 
     def _changes(self) -> Sequence[SystemMessage]:
         said = self._projection.instructions(self._conversation.messages())
-        return changes(said, self.system_prompt, self._declared(), now_ms=self._clock.now_ms())
+        return instruction_changes(
+            said, self.system_prompt, self._declared(), now_ms=self._clock.now_ms()
+        )
 
     def _ask(self, request: Request) -> EventStream:
         messages = request.messages
         if request.tools != self._declared():  # a policy wants others for this request alone
             said = [message for message in messages if isinstance(message, SystemMessage)]
             now_ms = self._clock.now_ms()
-            messages = (*messages, *changes(said, None, request.tools, now_ms=now_ms))
+            messages = (*messages, *instruction_changes(said, None, request.tools, now_ms=now_ms))
         options = replace(
             self._options, reasoning=request.thinking, tool_choice=request.tool_choice
         )

@@ -39,7 +39,7 @@ Finish: TypeAlias = Callable[[AgentMessage], Awaitable[AgentMessage]]
 _KNOWN = (SystemMessage, UserMessage, AssistantMessage, ToolResultMessage)
 
 
-async def as_it_is(message: AgentMessage) -> AgentMessage:
+async def unchanged(message: AgentMessage) -> AgentMessage:
     """The message itself: nobody wants another one in its place."""
     return message
 

@@ -165,7 +165,7 @@ class _Subscription:
         self.listener: Listener | None = listener
 
 
-class Listeners:
+class EventDispatcher:
     """Tells events to all, one event after another and always in the same order of listeners."""
 
     def __init__(self) -> None:

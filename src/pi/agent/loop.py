@@ -25,8 +25,8 @@ from pi.agent.events import (
     TurnStart,
 )
 from pi.agent.policy import Boundary, Next
-from pi.agent.response import Answered, Answering, failed_answer
-from pi.agent.run_context import World, decide, prepare
+from pi.agent.response import ModelResponse, ResponseReader, failed_message
+from pi.agent.run_context import AgentRunContext, decide, prepare
 from pi.ai.messages import ToolResultMessage
 from pi.base.records import replace
 
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 class Turn(Struct):
     """What one turn came to."""
 
-    answered: Answered
+    answered: ModelResponse
     results: tuple[ToolResultMessage, ...] = ()
     terminated: bool = False
     next: Next = Next()
@@ -54,9 +54,9 @@ class Turn(Struct):
 class Loop:
     """One run."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: AgentRunContext) -> None:
         self._world = world
-        self._answering = Answering(
+        self._answering = ResponseReader(
             world.ask,
             world.policies,
             emit=world.emit,
@@ -134,7 +134,7 @@ class Loop:
         log.error("a turn failed", exc_info=bug)
         world = self._world
         reason: Literal["aborted", "error"] = "aborted" if world.abort.wanted else "error"
-        message = failed_answer(
+        message = failed_message(
             world.model(), reason, str(bug) or repr(bug), now_ms=world.clock.now_ms()
         )
         try:
@@ -143,7 +143,7 @@ class Loop:
             log.exception("the failure could not be kept")
         await world.emit(MessageStart(message=message))
         await world.emit(MessageEnd(message=message))
-        return Turn(Answered(message))
+        return Turn(ModelResponse(message))
 
     def _goes_on_with(self, turn: Turn) -> Iterator[AgentMessage] | None:
         """Where the next turn's messages come from; ``None`` when there is no next turn."""
@@ -184,10 +184,10 @@ class Loop:
 # From a prompt to idle: one run, those that a policy adds, and the boundaries around them.
 
 
-class Runs:
+class AgentRun:
     """Everything that one prompt sets off."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: AgentRunContext) -> None:
         self._world = world
 
     async def run(self, prompts: Sequence[AgentMessage]) -> Next:

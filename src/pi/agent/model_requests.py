@@ -13,12 +13,12 @@ from pi.ai.transcript import final_tools
 PROMPT_SECTION = "preamble"
 
 
-Prompt: TypeAlias = str | Mapping[str, str]
+PromptText: TypeAlias = str | Mapping[str, str]
 """All of it as one text, or named sections in their order."""
 
 
-def changes(
-    said: Sequence[SystemMessage], prompt: Prompt | None, tools: Sequence[Tool], *, now_ms: int
+def instruction_changes(
+    said: Sequence[SystemMessage], prompt: PromptText | None, tools: Sequence[Tool], *, now_ms: int
 ) -> tuple[SystemMessage, ...]:
     """What must be said after ``said`` so that ``prompt`` and ``tools`` hold; often nothing.
 
@@ -42,12 +42,12 @@ def changes(
     )
 
 
-def whole(prompt: Prompt) -> str:
+def prompt_text(prompt: PromptText) -> str:
     """A prompt as one text: sections parted by blank lines."""
     return prompt if isinstance(prompt, str) else "\n\n".join(prompt.values())
 
 
-def _changed(told: dict[str, str], prompt: Prompt) -> dict[str, str | None]:
+def _changed(told: dict[str, str], prompt: PromptText) -> dict[str, str | None]:
     """What is new or different, and ``None`` for what is gone; a text is one section."""
     if isinstance(prompt, str):
         known = told.get(PROMPT_SECTION, "")

@@ -13,7 +13,7 @@ from pi.ai.messages import Image, Json, Text, UserMessage, blocks
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
 
 
-class Inbox:
+class MessageQueues:
     """Two queues. Taking from them is what delivers; nothing here is lost by an abort."""
 
     def __init__(
@@ -68,8 +68,8 @@ class Inbox:
     def update(self) -> QueueUpdate:
         """Both queues as people see them."""
         return QueueUpdate(
-            steering=tuple(map(words, self._steering)),
-            follow_up=tuple(map(words, self._follow_up)),
+            steering=tuple(map(message_text, self._steering)),
+            follow_up=tuple(map(message_text, self._follow_up)),
         )
 
     def __bool__(self) -> bool:
@@ -89,7 +89,7 @@ def user_message(
     return UserMessage(content=(Text(text=text), *images), timestamp=now_ms, meta=meta)
 
 
-def words(message: Any) -> str:
+def message_text(message: Any) -> str:
     """The text of a queued message, as queues are shown."""
     content = getattr(message, "content", "")
     if not isinstance(content, str | tuple):

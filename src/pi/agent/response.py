@@ -32,7 +32,7 @@ MessageToken = NewType("MessageToken", int)
 """Stands for one answer of an agent; no other answer of it ever has the same."""
 
 
-class OpenAnswer:
+class StreamingResponse:
     """Knows whether an answer is open, and who wants it cut.
 
     Whoever finds out later than at its delta that an answer should not go on cannot raise
@@ -70,7 +70,7 @@ class OpenAnswer:
         return True
 
 
-Ask: TypeAlias = Callable[[Request], EventStream]
+SendRequest: TypeAlias = Callable[[Request], EventStream]
 """Reaches a model. Never raises: failures are in the stream."""
 
 MOST_CUTS = 5
@@ -79,7 +79,7 @@ ABORTED_EARLY = "This operation was aborted"
 _DELTAS = (TextDelta, ThinkingDelta, ToolCallDelta)
 
 
-class Answered(Struct):
+class ModelResponse(Struct):
     """An answer that has ended, one way or another."""
 
     message: AssistantMessage
@@ -88,18 +88,18 @@ class Answered(Struct):
     """What the end of the answer itself asks for: an interrupt asks again."""
 
 
-class Answering:
+class ResponseReader:
     """Gets the answers of one run, one at a time."""
 
     def __init__(
         self,
-        ask: Ask,
+        ask: SendRequest,
         policies: Sequence[Policy],
         *,
         emit: Emit,
         clock: Clock,
         abort: Abort,
-        open_answer: OpenAnswer | None = None,
+        open_answer: StreamingResponse | None = None,
     ) -> None:
         self._ask = ask
         self._policies = policies
@@ -110,10 +110,10 @@ class Answering:
         self._emit = emit
         self._clock = clock
         self._abort = abort
-        self._open = open_answer or OpenAnswer()
+        self._open = open_answer or StreamingResponse()
         self._cuts = 0
 
-    async def answer(self, request: Request) -> Answered:
+    async def answer(self, request: Request) -> ModelResponse:
         """Ask, tell what arrives, and give the answer as it is to be kept."""
         try:
             request = await self._agreed(request)
@@ -144,7 +144,7 @@ class Answering:
             raise Aborted
         return request
 
-    async def _listen(self, stream: EventStream) -> Answered:
+    async def _listen(self, stream: EventStream) -> ModelResponse:
         emit, watchers = self._emit, self._watchers
         answer_so_far = partial(getattr, stream, "partial")
         started = False
@@ -173,11 +173,11 @@ class Answering:
         if cut := cut or self._open.cut:
             return self._cut(message, cut)
         self._cuts = 0
-        return Answered(message, stream.failure)
+        return ModelResponse(message, stream.failure)
 
-    def _cut(self, message: AssistantMessage, cut: Interrupt | StopRun) -> Answered:
+    def _cut(self, message: AssistantMessage, cut: Interrupt | StopRun) -> ModelResponse:
         if isinstance(cut, StopRun):
-            return Answered(_stopped(message, cut), next=cut.next)
+            return ModelResponse(_stopped(message, cut), next=cut.next)
         self._cuts += 1
         message = replace(
             message,
@@ -186,7 +186,7 @@ class Answering:
         )
         if self._cuts > MOST_CUTS:
             reason = f"The answer was cut {self._cuts} times in a row: {cut.reason}"
-            return Answered(
+            return ModelResponse(
                 replace(message, stop_reason="error", error_message=reason),
                 next=Next(action="stop", reason=reason),
             )
@@ -194,9 +194,9 @@ class Answering:
             message = replace(message, stop_reason="stop", error_message=UNSET, content=kept)
         else:
             message = replace(message, stop_reason="aborted", error_message=cut.reason)
-        return Answered(message, next=Next(action="again", entries=cut.entries))
+        return ModelResponse(message, next=Next(action="again", entries=cut.entries))
 
-    async def _revise(self, answered: Answered) -> None:
+    async def _revise(self, answered: ModelResponse) -> None:
         """Let policies change an answer before it is kept."""
         for policy in self._policies:
             try:
@@ -212,13 +212,13 @@ class Answering:
 
     async def _unasked(
         self, request: Request, reason: Literal["error", "aborted"], text: str
-    ) -> Answered:
-        message = failed_answer(request.model, reason, text, now_ms=self._clock.now_ms())
+    ) -> ModelResponse:
+        message = failed_message(request.model, reason, text, now_ms=self._clock.now_ms())
         await self._emit(MessageStart(message=message))
-        return Answered(message)
+        return ModelResponse(message)
 
 
-def failed_answer(
+def failed_message(
     model: Model, reason: Literal["error", "aborted"], text: str, *, now_ms: int
 ) -> AssistantMessage:
     """What stands in the place of an answer that was never given."""

@@ -9,8 +9,8 @@ from pi.agent.abort import Abort, Aborted
 from pi.agent.conversation import AgentMessage, Conversation, Finish
 from pi.agent.events import Emit, EntryAppended
 from pi.agent.policy import Boundary, Draft, Next, Policy, Request, StopRun
-from pi.agent.queues import Inbox
-from pi.agent.response import Ask, OpenAnswer
+from pi.agent.queues import MessageQueues
+from pi.agent.response import SendRequest, StreamingResponse
 from pi.agent.tools.tool import AgentTool
 from pi.ai.models.model import Model
 from pi.base.clock import Clock
@@ -19,14 +19,14 @@ from pi.base.records import Record, replace
 log = logging.getLogger(__name__)
 
 
-class World(Record):
+class AgentRunContext(Record):
     """The agent as its runs see it."""
 
     conversation: Conversation
-    inbox: Inbox
+    inbox: MessageQueues
     model: Callable[[], Model]
     """Who is asked now."""
-    ask: Ask
+    ask: SendRequest
     request: Callable[[], Request]
     """The next request, before policies have seen it."""
     tools: Callable[[], Mapping[str, AgentTool]]
@@ -38,7 +38,7 @@ class World(Record):
     emit: Emit
     clock: Clock
     abort: Abort
-    open_answer: OpenAnswer
+    open_answer: StreamingResponse
 
     async def add(self, drafts: Sequence[Draft]) -> None:
         """Put drafts into the log and tell those that are public."""

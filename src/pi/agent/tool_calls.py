@@ -25,7 +25,7 @@ from pi.agent.events import (
     ToolOutput,
 )
 from pi.agent.policy import Next, Policy, StopRun, ToolRefused
-from pi.agent.tools.define import as_result
+from pi.agent.tools.define import to_tool_result
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.builder import INVALID_ARGUMENTS
 from pi.ai.messages import AssistantMessage, Json, ToolCall, ToolResultMessage
@@ -87,7 +87,7 @@ ABORTED = "Operation aborted"
 Ended: TypeAlias = "asyncio.Future[None]"
 
 
-class Allowed(Record):
+class ApprovedCall(Record):
     """A call that nothing speaks against."""
 
     asked: ToolCall
@@ -161,7 +161,7 @@ class ToolBatch:
 
     # Before a call runs --------------------------------------------------------------------------
 
-    async def _begin(self, call: ToolCall) -> list[Allowed]:
+    async def _begin(self, call: ToolCall) -> list[ApprovedCall]:
         """Announce a call; the work that it comes to, unless it has ended already."""
         self._events.put(
             ToolExecutionStart(tool_call_id=call.id, tool_name=call.name, args=call.arguments)
@@ -180,7 +180,7 @@ class ToolBatch:
             self._end(call, _error(ABORTED))
         return []
 
-    async def _allowed(self, asked: ToolCall) -> Allowed:
+    async def _allowed(self, asked: ToolCall) -> ApprovedCall:
         """The tool and its arguments, once nothing speaks against running it."""
         call = asked
         if self._abort.wanted:
@@ -199,7 +199,7 @@ class ToolBatch:
             if changed is not call:
                 call = replace(call, arguments=changed.arguments)
                 arguments, paths = _validated(tool, call.arguments)
-        return Allowed(asked=asked, call=call, tool=tool, arguments=arguments, paths=paths)
+        return ApprovedCall(asked=asked, call=call, tool=tool, arguments=arguments, paths=paths)
 
     async def _asked(self, policy: Policy, call: ToolCall) -> ToolCall:
         try:
@@ -212,7 +212,7 @@ class ToolBatch:
 
     # While it runs -------------------------------------------------------------------------------
 
-    async def _run_all(self, allowed: list[Allowed]) -> None:
+    async def _run_all(self, allowed: list[ApprovedCall]) -> None:
         """Let calls run, each behind the earlier ones that change the same files."""
         for work in allowed:
             if self._abort.wanted:
@@ -241,14 +241,14 @@ class ToolBatch:
         if not self._running:
             self._quiet.set()
 
-    def _line_up(self, work: Allowed) -> tuple[list[Ended], Ended]:
+    def _line_up(self, work: ApprovedCall) -> tuple[list[Ended], Ended]:
         """What must have ended before this call, and what tells others that it has."""
         ended: Ended = asyncio.get_running_loop().create_future()
         before = [self._busy[path] for path in work.paths if path in self._busy]
         self._busy.update(dict.fromkeys(work.paths, ended))
         return before, ended
 
-    async def _execute(self, work: Allowed, before: list[Ended], ended: Ended) -> None:
+    async def _execute(self, work: ApprovedCall, before: list[Ended], ended: Ended) -> None:
         try:
             for earlier in before:
                 await asyncio.shield(earlier)
@@ -259,7 +259,7 @@ class ToolBatch:
             ended.set_result(None)
         self._end(work.call, await self._revised(work.call, result))
 
-    async def _run_tool(self, work: Allowed) -> ToolResult:
+    async def _run_tool(self, work: ApprovedCall) -> ToolResult:
         asked = work.asked
         ended = False
 
@@ -276,7 +276,9 @@ class ToolBatch:
                 )
 
         try:
-            return as_result(await work.tool.run(work.arguments, ToolContext(asked.id, update)))
+            return to_tool_result(
+                await work.tool.run(work.arguments, ToolContext(asked.id, update))
+            )
         except ToolFailed as problem:
             return _error(problem.message, details=problem.details)
         except (Exception, SystemExit) as problem:  # a script run as a tool may well exit

@@ -155,7 +155,7 @@ def make_services(environ: Mapping[str, str], clock: Clock, network: Network) ->
 def _own(custom: CustomModels | None, environ: Mapping[str, str]) -> tuple[CustomProvider, ...]:
     """What models.json says of providers, and what variables say of a gateway to Anthropic."""
     said = {provider.id: provider for provider in (custom.providers if custom else ())}
-    through = authentication.retargeted(said.get(authentication.PROVIDER), environ)
+    through = authentication.with_gateway_url(said.get(authentication.PROVIDER), environ)
     return tuple(({**said, through.id: through} if through else said).values())
 
 
@@ -169,7 +169,7 @@ def _providers(
 ) -> list[ModelProvider]:
     changes = {provider.id: provider for provider in own}
     rows = {row.id: row for row in BUILT_IN}
-    anthropic = authentication.keyed(rows[authentication.PROVIDER], environ)
+    anthropic = authentication.with_gateway_key(rows[authentication.PROVIDER], environ)
     rows[anthropic.id] = anthropic
     store = ModelsStore(folder / "models-store.json")
     providers: list[ModelProvider] = [

@@ -60,7 +60,7 @@ def without_surrogates(text: str) -> str:
     return joined.encode("utf-8", "ignore").decode()
 
 
-def read_odd_event(decoder: msgspec.json.Decoder[T], data: bytes) -> T | None:
+def read_lenient(decoder: msgspec.json.Decoder[T], data: bytes) -> T | None:
     """What ``decoder`` should make of data that it has refused.
 
     ``None`` where it is of another shape or says nothing. Raises ``BadAnswer`` when it is not JSON.

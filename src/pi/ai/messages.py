@@ -200,7 +200,7 @@ def blocks(content: str | tuple[Text | Image, ...]) -> tuple[Text | Image, ...]:
 # What several requests cost together. Pure.
 
 
-def added(one: Usage, other: Usage) -> Usage:
+def add_usage(one: Usage, other: Usage) -> Usage:
     """The sum of both; what neither reports stays unreported."""
     return Usage(
         input=one.input + other.input,

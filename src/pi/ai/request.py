@@ -98,7 +98,7 @@ class Call(Record):
         return None if self.options.cache_retention == "none" else self.options.session_id
 
 
-def possible_choice(choice: ToolChoice | None, names: Collection[str]) -> ToolChoice | None:
+def valid_tool_choice(choice: ToolChoice | None, names: Collection[str]) -> ToolChoice | None:
     """``choice`` if it can be made among the tools with these names, else ``None``.
 
     Without tools there is nothing to choose, and a tool that is not there cannot be forced.

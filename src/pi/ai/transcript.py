@@ -104,7 +104,7 @@ def checkpoint(system: Sequence[SystemMessage]) -> SystemMessage | None:
 # System messages in the middle of a conversation, as servers that take such get them. Pure.
 
 
-def told(message: SystemMessage) -> str:
+def render_update(message: SystemMessage) -> str:
     """What ``message`` changes in the instructions, said to the model.
 
     A section that is gone cannot be unsaid, so the model is told to disregard it.

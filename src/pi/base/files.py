@@ -47,11 +47,11 @@ HINTS = {
 }
 
 
-class FileProblem(PiError):
+class FileAccessError(PiError):
     """A file cannot be read, written or locked."""
 
 
-class LockedByAnother(FileProblem):
+class FileLocked(FileAccessError):
     """Another program holds the lock, or took it over while we were away."""
 
 
@@ -88,7 +88,8 @@ def read_regular(path: Path, *, most: int = MOST_READ) -> bytes:
 
 
 def read_if_exists(path: Path, *, most: int = MOST_READ) -> bytes | None:
-    """What a regular file holds, or None if there is none; ``FileProblem`` if it is too large."""
+    """What a regular file holds, or None if there is none; ``FileAccessError`` if it is too
+    large."""
     try:
         return read_regular(path, most=most)
     except (FileNotFoundError, NotADirectoryError):
@@ -100,24 +101,24 @@ def read_if_exists(path: Path, *, most: int = MOST_READ) -> bytes | None:
 def expand_home(path: str | Path, *, strict: bool = True) -> Path:
     """``path`` with ``~`` and ``~user`` replaced.
 
-    If there is no such user, ``FileProblem``, or without ``strict`` the path as it is: for what
+    If there is no such user, ``FileAccessError``, or without ``strict`` the path as it is: for what
     may be missing, or may be no path at all.
     """
     if strict and "\0" in str(path):
-        raise FileProblem(f"Cannot use the path {str(path)!r}: it holds a zero byte.")
+        raise FileAccessError(f"Cannot use the path {str(path)!r}: it holds a zero byte.")
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
         if not strict:
             return Path(path)
         name = Path(path).parts[0]
-        raise FileProblem(
+        raise FileAccessError(
             f"Cannot use the path {path}: there is no home directory for {name}.",
             hint="Write the whole path.",
         ) from error
 
 
-def may_never_end(path: Path) -> bool:
+def is_special_file(path: Path) -> bool:
     """Whether a pipe, a socket or a device is there: opening or reading it can last for ever."""
     found = _stat(path)
     return found is not None and not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode))
@@ -131,7 +132,7 @@ def private_directory(path: Path) -> Path:
     except OSError as error:
         raise _problem("create the directory", path, error) from error
     if not path.is_dir():
-        raise FileProblem(f"Cannot use {path} as a directory: there is a file of that name.")
+        raise FileAccessError(f"Cannot use {path} as a directory: there is a file of that name.")
     return path
 
 
@@ -156,7 +157,7 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = PRIVATE) -> None
     try:
         old = _stat(target)
         if old is not None and not stat.S_ISREG(old.st_mode):
-            raise FileProblem(f"Cannot write {path}: it is not a regular file.")
+            raise FileAccessError(f"Cannot write {path}: it is not a regular file.")
         _write_new(beside, data, old=old, mode=mode)
         if old is not None:
             _copy_attributes(target, beside)
@@ -300,7 +301,7 @@ class _Lock(abc.ABC):
         """Give back what ``_take`` took."""
 
     @abc.abstractmethod
-    def _busy(self) -> LockedByAnother:
+    def _busy(self) -> FileLocked:
         """Who is in the way, told after the last try."""
 
 
@@ -309,7 +310,7 @@ class FileLock(_Lock):
 
     ``path`` is a file that exists for this lock; it is created if need be and stays behind. The
     lock ends with its holder, however it ends. Without ``wait`` a lock that is taken raises
-    ``LockedByAnother`` at once.
+    ``FileLocked`` at once.
     """
 
     def __init__(self, path: Path, *, wait: float = 0.0, clock: Clock | None = None) -> None:
@@ -335,8 +336,8 @@ class FileLock(_Lock):
     def _release(self) -> None:
         os.close(self._fd)  # which unlocks
 
-    def _busy(self) -> LockedByAnother:
-        return LockedByAnother(
+    def _busy(self) -> FileLocked:
+        return FileLocked(
             f"{self._path} is locked by another program.", hint="Close that one or wait for it."
         )
 
@@ -381,9 +382,9 @@ class DirectoryLock(_Lock):
         self._refreshing: asyncio.Task[None] | None = None
 
     def check(self) -> None:
-        """Raise ``LockedByAnother`` if the lock was lost: ask before you write after a pause."""
+        """Raise ``FileLocked`` if the lock was lost: ask before you write after a pause."""
         if self._mine is None or self._on_disk() != self._mine:
-            raise LockedByAnother(
+            raise FileLocked(
                 f"The lock {self._lock} was lost: it was not refreshed in time or was removed.",
                 hint="Try again.",
             )
@@ -456,10 +457,10 @@ class DirectoryLock(_Lock):
         with suppress(OSError):
             self._lock.rmdir()
 
-    def _busy(self) -> LockedByAnother:
+    def _busy(self) -> FileLocked:
         found = _stat(self._lock)
         age = self._age_of(found) if found else 0.0
-        return LockedByAnother(
+        return FileLocked(
             f"{self._file} is locked by another program: {self._lock} was refreshed "
             f"{max(age, 0.0):.1f} seconds ago.",
             hint="Try again when that one has finished; if none runs, remove that directory.",
@@ -495,7 +496,7 @@ def _stat(path: Path) -> os.stat_result | None:
         return None
 
 
-def _problem(doing: str, path: Path, error: OSError) -> FileProblem:
-    return FileProblem(
+def _problem(doing: str, path: Path, error: OSError) -> FileAccessError:
+    return FileAccessError(
         f"Cannot {doing} {path}: {error.strerror or error}.", hint=HINTS.get(error.errno or 0, "")
     )

@@ -36,7 +36,7 @@ _IGNORABLE = str.maketrans("", "", "-_.:")
 _LETTERS_AND_DIGITS = r"([^\W\d_]+)(\d+)|(\d+)([^\W\d_]+)"
 
 
-class Match(Record):
+class FuzzyMatch(Record):
     """How well a query fits a text, and which characters of the text it hit."""
 
     score: int
@@ -68,16 +68,16 @@ _Path: TypeAlias = tuple[int, int, "_Path | None"]
 """A way to match up to one letter: the score, the position of the letter, the way before it."""
 
 
-def fuzzy_match(query: str, text: str) -> Match | None:
+def fuzzy_match(query: str, text: str) -> FuzzyMatch | None:
     """How ``query`` fits ``text``, or nothing if one of its words does not appear.
 
     An empty query fits everything, with a score of zero.
     """
     parsed = _parse(query)
     if not parsed.words:
-        return Match(score=0, positions=())
+        return FuzzyMatch(score=0, positions=())
     hit = _find(parsed, text)
-    return Match(score=hit[0], positions=tuple(sorted(hit[1]))) if hit else None
+    return FuzzyMatch(score=hit[0], positions=tuple(sorted(hit[1]))) if hit else None
 
 
 def rank(query: str, items: Iterable[T], *, key: Callable[[T], str] = str) -> list[T]:

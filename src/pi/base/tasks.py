@@ -78,7 +78,7 @@ class TaskScope:
             self._report(task.get_name(), error)
 
 
-class Signal:
+class Notifier:
     """Has everybody who waits look again, and again."""
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ async def stop_tasks(
     return frozenset(stubborn)
 
 
-async def finish_although_cancelled(work: Awaitable[T]) -> T:
+async def finish_despite_cancel(work: Awaitable[T]) -> T:
     """Wait for ``work`` to its end even if the caller is cancelled meanwhile.
 
     The cancellation is raised afterwards: a half-done save is worse than a late Escape.
@@ -130,7 +130,7 @@ async def finish_although_cancelled(work: Awaitable[T]) -> T:
     return task.result()
 
 
-async def awaited(given: Awaitable[T] | T) -> T:
+async def maybe_await(given: Awaitable[T] | T) -> T:
     """What a function gave that may be sync or async."""
     return await given if isawaitable(given) else given
 

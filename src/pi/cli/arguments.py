@@ -22,7 +22,7 @@ _OPTION = r"--?[A-Za-z][\w-]*(=\S*)?"
 """What is meant as an option; front matter, a list of points or a negative number is a prompt."""
 
 
-class BadArguments(PiError):
+class UsageError(PiError):
     """A command line that cannot be understood."""
 
 
@@ -77,7 +77,7 @@ class Arguments(Record):
 def parse_arguments(
     words: Sequence[str], extension_flags: Sequence[Flag] | None = None
 ) -> Arguments:
-    """What ``words`` say; ``BadArguments`` with the nearest option for one that is unknown.
+    """What ``words`` say; ``UsageError`` with the nearest option for one that is unknown.
 
     Unless the flags of extensions are given, an option that is unknown may be one of theirs, and
     the arguments stay ``undecided``.
@@ -87,7 +87,7 @@ def parse_arguments(
         if arguments.switch(name):
             return arguments  # who asks for help does not want to hear what is wrong
     for problem in _problems(arguments):
-        raise BadArguments(problem)
+        raise UsageError(problem)
     return arguments
 
 
@@ -166,14 +166,14 @@ class _Parser:
             if self._word_follows:
                 option = replace(option, value=self._words.pop(0), is_sure=flag is not None)
             elif flag is not None:
-                raise BadArguments(f'Extension flag "{name}" requires a value')
+                raise UsageError(f'Extension flag "{name}" requires a value')
         self._extension_options[option.name] = option
         return True
 
     def _take(self, flag: Flag, word: str) -> None:
         name, equals, attached = word.partition("=")
         if equals and flag.kind == "switch":
-            raise BadArguments(
+            raise UsageError(
                 f"{name} takes no value, but {attached!r} was given",
                 hint=f"Write {name} alone, or leave it out.",
             )
@@ -199,14 +199,14 @@ class _Parser:
 
     def _value(self, flag: Flag, name: str) -> str:
         if not self._words:
-            raise BadArguments(f"{name} requires a value", hint=f"{flag.name} <{flag.value}>")
+            raise UsageError(f"{name} requires a value", hint=f"{flag.name} <{flag.value}>")
         return self._words.pop(0)
 
     @property
     def _word_follows(self) -> bool:
         return bool(self._words) and not self._words[0].startswith(("-", "@"))
 
-    def _unknown(self, word: str) -> BadArguments:
+    def _unknown(self, word: str) -> UsageError:
         from pi.base.fuzzy import nearest
 
         name = word.partition("=")[0]
@@ -214,7 +214,7 @@ class _Parser:
             hint = f"Did you mean {like}?"
         else:
             hint = "See `pi --help`."
-        return BadArguments(f"Unknown option: {word}", hint=hint)
+        return UsageError(f"Unknown option: {word}", hint=hint)
 
 
 def _problems(arguments: Arguments) -> Iterator[str]:
@@ -256,14 +256,14 @@ def chosen_mode(arguments: Arguments, *, terminal: bool) -> Mode:
     return "interactive" if terminal and not arguments.switch("print") else "print"
 
 
-def must_be_possible(arguments: Arguments, mode: Mode) -> None:
+def check_mode(arguments: Arguments, mode: Mode) -> None:
     """Raise if the command line asks for what ``mode`` cannot do."""
     if mode == "interactive":
         return
     if arguments.text("resume") == "":
-        raise BadArguments(
+        raise UsageError(
             "--resume needs a screen to choose a session on.",
             hint="Use --continue for the latest one, or --session <id>; `pi sessions` lists them.",
         )
     if mode == "rpc" and arguments.files:
-        raise BadArguments("@file arguments are not supported in RPC mode")
+        raise UsageError("@file arguments are not supported in RPC mode")

@@ -13,7 +13,7 @@ from pi.modes.log_file import NAME, start_log
 log = logging.getLogger(__name__)
 
 
-def keep_crash(problem: Exception, environ: Mapping[str, str]) -> Path:
+def log_crash(problem: Exception, environ: Mapping[str, str]) -> Path:
     """Write where ``problem`` comes from into the log of the agent directory; gives its path.
 
     ``OSError`` or ``PiError`` if there can be none.

@@ -10,8 +10,8 @@ from msgspec import UNSET, UnsetType
 
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import StoreDamaged
-from pi.ai.auth.login_settings import with_named_hosts
-from pi.ai.auth.resolve import Resolved, how_to_get, resolve
+from pi.ai.auth.login_settings import with_host_overrides
+from pi.ai.auth.resolve import ResolvedCredential, how_to_get, resolve
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.collection import Models
 from pi.ai.errors import ProviderError
@@ -21,11 +21,11 @@ from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.base.fuzzy import nearest
 from pi.base.records import Record, replace
-from pi.cli.command_context import host_here
+from pi.cli.command_context import local_machine
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import UnknownModel
-from pi.coding.runtime.machine import Host, settings_here
-from pi.coding.runtime.models import discover_models, own_models, take_over
+from pi.coding.runtime.machine import Machine, settings_here
+from pi.coding.runtime.models import discover_models, migrate_credentials, own_models
 from pi.coding.settings.settings import Settings
 
 Reason = Literal[
@@ -36,7 +36,7 @@ Reason = Literal[
 ]
 
 
-class NoTarget(PiError):
+class MissingTarget(PiError):
     """Nobody said whose credentials are meant."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Check(Record):
 class Credentials(Record):
     """Store, providers and settings of this machine. Its owner closes it."""
 
-    host: Host
+    host: Machine
     storage: AuthStorage
     models: Models
     clients: Mapping[str, Json]
@@ -81,7 +81,7 @@ class Credentials(Record):
     def of(cls, environ: Mapping[str, str], *, report: Callable[[str], None]) -> Credentials:
         """What the person's files and ``environ`` say."""
         cwd = Path.cwd()
-        host = host_here(environ, cwd, report=report)
+        host = local_machine(environ, cwd, report=report)
         values = settings_here(host, cwd).values
         storage = AuthStorage(host.agent_dir / "auth.json", clock=host.clock)
         quiet = replace(host, report=lambda text: None)  # discover_models says what is wrong
@@ -90,14 +90,14 @@ class Credentials(Record):
             host=host,
             storage=storage,
             models=discover_models(host, cwd, values=values, storage=storage).models,
-            clients=with_named_hosts(values.oauth_clients, host.environ),
+            clients=with_host_overrides(values.oauth_clients, host.environ),
             keys={provider.id: provider.api_key for provider in own if provider.api_key},
         )
 
     async def take_over_older(self) -> None:
         """Have in the store what older versions kept elsewhere."""
         settings = Settings.of(self.host.agent_dir, Path.cwd(), clock=self.host.clock)
-        await take_over(self.host, settings, self.storage)
+        await migrate_credentials(self.host, settings, self.storage)
 
     def rows(self) -> dict[str, Provider]:
         """Who there is, by id."""
@@ -113,7 +113,7 @@ class Credentials(Record):
                 )
             return choice.model.provider
         if provider is None:
-            raise NoTarget()
+            raise MissingTarget()
         return provider
 
     async def check(
@@ -145,7 +145,7 @@ class Credentials(Record):
             credentials=_source(found.source, login) if tell_source else UNSET,
         ), ""
 
-    async def resolved(self, provider: str, *, min_expiry: float = 0.0) -> Resolved:
+    async def resolved(self, provider: str, *, min_expiry: float = 0.0) -> ResolvedCredential:
         """What requests to ``provider`` are made with; ``PiError`` if there is nothing."""
         if provider not in self.rows():
             raise NoCredentials(self.unknown(provider))
@@ -159,7 +159,7 @@ class Credentials(Record):
         """Close connections."""
         await self.models.close()
 
-    async def _resolve(self, provider: str, *, min_expiry: float) -> Resolved | None:
+    async def _resolve(self, provider: str, *, min_expiry: float) -> ResolvedCredential | None:
         services = make_services(self.host.environ, self.host.clock, Network())
         try:
             return await resolve(

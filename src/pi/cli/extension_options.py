@@ -29,7 +29,7 @@ LOADING_NOTHING = frozenset({"list_models", "export"})
 """Options with which no extension is loaded."""
 
 
-class Declared(Record):
+class ManifestOptions(Record):
     """What manifests say."""
 
     flags: tuple[Flag, ...] = ()
@@ -38,21 +38,23 @@ class Declared(Record):
     """Whether no extension here can have flags that it does not declare."""
 
 
-def decided(arguments: Arguments, flags: Iterable[tuple[str, ExtensionFlag]]) -> Arguments:
+def resolve_options(arguments: Arguments, flags: Iterable[tuple[str, ExtensionFlag]]) -> Arguments:
     """What was said, now that the flags of extensions are known, with the names of their owners.
 
-    ``BadArguments`` for an option that nobody knows, and for one that lacks its value.
+    ``UsageError`` for an option that nobody knows, and for one that lacks its value.
     """
     if not arguments.undecided:
         return arguments
-    return _parsed_again(arguments, [flag_row(owner, flag) for owner, flag in flags])
+    return _parsed_again(arguments, [extension_flag(owner, flag) for owner, flag in flags])
 
 
-def decided_early(arguments: Arguments, environ: Mapping[str, str], cwd: Path) -> Arguments:
+def resolve_options_from_manifests(
+    arguments: Arguments, environ: Mapping[str, str], cwd: Path
+) -> Arguments:
     """The same from manifests alone, if they are enough for it: then nothing has to be loaded."""
     if not arguments.undecided:
         return arguments
-    declared = declared_in_manifests(arguments, environ, cwd)
+    declared = read_manifest_options(arguments, environ, cwd)
     known = {flag.name.removeprefix("--") for flag in declared.flags}
     is_complete = declared.is_complete or arguments.options.keys() & LOADING_NOTHING
     if is_complete or known.issuperset(o.name for o in arguments.extension_options):
@@ -60,19 +62,21 @@ def decided_early(arguments: Arguments, environ: Mapping[str, str], cwd: Path) -
     return arguments
 
 
-def with_subcommand(
+def parse_extension_subcommand(
     words: Sequence[str], environ: Mapping[str, str], cwd: Path
 ) -> Arguments | None:
     """What ``words`` say if the first is a command of an extension; ``None`` if it is none."""
     arguments = parse_arguments(words[1:])
-    found = declared_in_manifests(arguments, environ, cwd).subcommands.get(words[0])
+    found = read_manifest_options(arguments, environ, cwd).subcommands.get(words[0])
     if found is None:
         return None
     options = {"print": True} if found.mode == "print" else {}
     return replace(arguments, command=words[0], options=arguments.options | options)
 
 
-def declared_in_manifests(arguments: Arguments, environ: Mapping[str, str], cwd: Path) -> Declared:
+def read_manifest_options(
+    arguments: Arguments, environ: Mapping[str, str], cwd: Path
+) -> ManifestOptions:
     """What manifests declare, apart from those of a project, which is left alone."""
     agent_dir = agent_directory(environ)
     settings = _settings(agent_dir)
@@ -90,13 +94,13 @@ def declared_in_manifests(arguments: Arguments, environ: Mapping[str, str], cwd:
         except PiError:  # told when it is loaded
             continue
         name = manifest.name or candidate.name
-        flags += (flag_row(name, flag_of(*each)) for each in manifest.flags.items())
+        flags += (extension_flag(name, flag_of(*each)) for each in manifest.flags.items())
         subcommands |= manifest.subcommands
         is_complete &= not any(trigger in ALWAYS for trigger in manifest.activate)
-    return Declared(flags=tuple(flags), subcommands=subcommands, is_complete=is_complete)
+    return ManifestOptions(flags=tuple(flags), subcommands=subcommands, is_complete=is_complete)
 
 
-def flag_row(owner: str, flag: ExtensionFlag) -> Flag:
+def extension_flag(owner: str, flag: ExtensionFlag) -> Flag:
     """The flag of an extension as a row of the command line."""
     return Flag(
         name=f"--{flag.name}",
@@ -117,7 +121,9 @@ def _candidates(
 ) -> Iterator[Candidate]:
     if not arguments.switch("no_extensions"):
         yield from installed(agent_dir)
-        yield from finding.find([Place(path=agent_dir / "extensions")], "user", _ignore).candidates
+        yield from finding.find_candidates(
+            [Place(path=agent_dir / "extensions")], "user", _ignore
+        ).candidates
         if listed := settings.get("packages"):
             yield from _of_packages(listed, agent_dir)
     yield from finding.explicit(arguments.texts("extension") or (), cwd, _ignore).candidates
@@ -127,11 +133,11 @@ def _of_packages(listed: object, agent_dir: Path) -> Iterator[Candidate]:
     # Not at the top: most people have no packages, and --help should be quick.
     from pi.coding.packages.discovery import Layer, find_packages
     from pi.coding.packages.entries import read_entries
-    from pi.coding.packages.source import Shelf
+    from pi.coding.packages.source import PackageLocation
 
-    shelf = Shelf(scope="user", base=agent_dir)
+    shelf = PackageLocation(scope="user", base=agent_dir)
     found = find_packages([Layer(shelf=shelf, entries=tuple(read_entries(listed)))])
-    yield from finding.find(found.places("extensions"), "package", _ignore).candidates
+    yield from finding.find_candidates(found.places("extensions"), "package", _ignore).candidates
 
 
 def _settings(agent_dir: Path) -> dict[str, object]:

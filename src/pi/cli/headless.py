@@ -11,22 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pi.ai.models.model import Model
-from pi.cli.arguments import Arguments, BadArguments, Mode
+from pi.cli.arguments import Arguments, Mode, UsageError
 from pi.cli.command_context import named_session_dir
-from pi.cli.process import complain, confirm, piped_input, protocol_output, run_until_signal
+from pi.cli.process import confirm, piped_input, print_error, protocol_output, run_until_signal
 from pi.cli.session_setup import (
-    Declined,
-    SessionChoice,
-    assembled_prompts,
+    OpenCancelled,
+    SessionResolver,
+    build_prompts,
     session_options,
     warnings,
 )
-from pi.coding.runtime.assemble import Assembled, assemble
-from pi.coding.runtime.machine import Host
-from pi.coding.runtime.options import Parts
+from pi.coding.runtime.assemble import AssembledSession, assemble
+from pi.coding.runtime.machine import Machine
+from pi.coding.runtime.options import SessionOverrides
 from pi.coding.runtime.session.prompts import NoModel
 from pi.coding.session.errors import NoMatchingSession
-from pi.modes.headless import Prompt
+from pi.modes.headless import PromptInput
 from pi.modes.phases import phase
 from pi.modes.stdio import Output
 
@@ -48,11 +48,11 @@ def run(
     try:
         with protocol_output() as stdout:
             return run_until_signal(_run(arguments, environ, mode, stdout, when_ready))
-    except Declined:
+    except OpenCancelled:
         return 0
     except (NoModel, NoMatchingSession) as problem:
         # Told without "Error:", as the original does it.
-        complain(f"{problem.message}\n{problem.hint}".rstrip())
+        print_error(f"{problem.message}\n{problem.hint}".rstrip())
         return 1
 
 
@@ -63,17 +63,17 @@ async def _run(
     stdout: int,
     when_ready: Callable[[], None],
 ) -> int:
-    cwd, host = Path.cwd(), Host.of(environ, report=complain)
+    cwd, host = Path.cwd(), Machine.of(environ, report=print_error)
     for warning in warnings(arguments):
-        complain(warning)
+        print_error(warning)
     said = await _reading(mode, cwd, host.home)
     prompts = said(arguments)
     if mode != "rpc" and not arguments.undecided and "resume" not in arguments.options:
         _check_prompts(prompts)  # before anything is opened, where that is possible
-    choice = SessionChoice(
-        arguments, host.environ, agent_dir=host.agent_dir, confirm=confirm, report=complain
+    choice = SessionResolver(
+        arguments, host.environ, agent_dir=host.agent_dir, confirm=confirm, report=print_error
     )
-    parts = Parts(
+    parts = SessionOverrides(
         open_log=choice.open,
         session_dir=named_session_dir(arguments, host, cwd),
         persistent=not arguments.switch("no_session"),
@@ -89,9 +89,9 @@ async def _run(
     output = Output(stdout)
     try:
         if arguments.undecided:
-            from pi.cli.extension_options import decided
+            from pi.cli.extension_options import resolve_options
 
-            prompts = said(decided(arguments, built.session.extensions.flags()))
+            prompts = said(resolve_options(arguments, built.session.extensions.flags()))
         if mode != "rpc":
             _check_prompts(prompts)
         async with _looking_for_updates(host, mode):
@@ -102,23 +102,25 @@ async def _run(
         await output.close()
         end_log()
     if output.failure is not None:
-        complain(f"Error: Cannot write the output: {output.failure.strerror}")
+        print_error(f"Error: Cannot write the output: {output.failure.strerror}")
         return 1
     # Why a session could not be kept was told when it happened.
     return code or int(built.session.facts.problem is not None)
 
 
-async def _reading(mode: Mode, cwd: Path, home: Path) -> Callable[[Arguments], Sequence[Prompt]]:
+async def _reading(
+    mode: Mode, cwd: Path, home: Path
+) -> Callable[[Arguments], Sequence[PromptInput]]:
     """What gives the prompts of a command line, with what was piped; none for a client of RPC."""
     if mode == "rpc":
         return lambda arguments: ()
     piped = await piped_input()
-    return lambda arguments: assembled_prompts(
+    return lambda arguments: build_prompts(
         arguments.said, arguments.files, piped, cwd=cwd, home=home
     )
 
 
-def _start_log(host: Host) -> Callable[[], None]:
+def _start_log(host: Machine) -> Callable[[], None]:
     """Keep a log if a variable asks for details; returns what ends that.
 
     Otherwise only the screen keeps one: here warnings go to standard error.
@@ -131,13 +133,13 @@ def _start_log(host: Host) -> Callable[[], None]:
     return lambda: None
 
 
-def _check_prompts(prompts: Sequence[Prompt]) -> None:
+def _check_prompts(prompts: Sequence[PromptInput]) -> None:
     """Raise if there is nothing to send: an empty success would hide a mistake in a script."""
     if not prompts:
-        raise BadArguments('No prompt: write one, as in `pi -p "hello"`, or pipe text into pi.')
+        raise UsageError('No prompt: write one, as in `pi -p "hello"`, or pipe text into pi.')
 
 
-async def _embedded_model(host: Host) -> Model | None:
+async def _embedded_model(host: Machine) -> Model | None:
     from pi.cli.subcommands.models import (
         embedded_model,  # its HTTP client is for those who have no key
     )
@@ -148,10 +150,12 @@ async def _embedded_model(host: Host) -> Model | None:
 def _name_stalled(stalled: Stalled) -> None:
     """Say who holds everything up; called beside the thread that hangs."""
     where = f"{stalled.owner.path} does not return from {stalled.function}"
-    complain(f"Warning: {where}: nothing else can happen. Ctrl+C ends pi.")
+    print_error(f"Warning: {where}: nothing else can happen. Ctrl+C ends pi.")
 
 
-async def _mode(mode: Mode, built: Assembled, prompts: Sequence[Prompt], output: Output) -> int:
+async def _mode(
+    mode: Mode, built: AssembledSession, prompts: Sequence[PromptInput], output: Output
+) -> int:
     port = built.session
     if mode == "rpc":
         from pi.modes.rpc.server import RpcServer
@@ -165,10 +169,10 @@ async def _mode(mode: Mode, built: Assembled, prompts: Sequence[Prompt], output:
     if mode == "json":
         from pi.modes.headless import run_json
 
-        return await run_json(port, prompts, output, complain)
+        return await run_json(port, prompts, output, print_error)
     from pi.modes.headless import run_print
 
-    return await run_print(port, prompts, output, complain)
+    return await run_print(port, prompts, output, print_error)
 
 
 async def _while_read(work: Coroutine[Any, Any, int], output: Output) -> int:
@@ -184,21 +188,21 @@ async def _while_read(work: Coroutine[Any, Any, int], output: Output) -> int:
         await asyncio.gather(task, broken, return_exceptions=True)
 
 
-def _looking_for_updates(host: Host, mode: Mode) -> AbstractAsyncContextManager[None]:
+def _looking_for_updates(host: Machine, mode: Mode) -> AbstractAsyncContextManager[None]:
     """Only for a person who looks on: programs are told nothing."""
     if mode != "print" or not sys.stderr.isatty():
         return nullcontext()
     from pi.cli.update_check import UpdateCheck
 
-    return UpdateCheck(host).beside(complain)
+    return UpdateCheck(host).beside(print_error)
 
 
-def _introduce(built: Assembled, *, verbose: bool) -> None:
+def _introduce(built: AssembledSession, *, verbose: bool) -> None:
     """Say what the person should know before it begins."""
     if built.note:
-        complain(built.note)
+        print_error(built.note)
     if verbose:
-        from pi.cli.session_setup import introduction
+        from pi.cli.session_setup import verbose_report
 
-        for line in introduction(built):
-            complain(line)
+        for line in verbose_report(built):
+            print_error(line)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pi import __version__
-from pi.cli.options import COMMANDS, FLAGS, Command, Flag
+from pi.cli.options import COMMANDS, FLAGS, Flag, SubcommandRow
 
 if TYPE_CHECKING:  # most pages have none
     from pi.coding.extension_host.discovery.manifest import Subcommand
@@ -69,7 +69,7 @@ def main_help(
     return "".join(f"{line}\n" for line in lines)
 
 
-def command_help(command: Command, width: int) -> str:
+def command_help(command: SubcommandRow, width: int) -> str:
     """The page of ``pi <command> --help``."""
     lines = ["Usage", *_columns([(f"pi {form.usage}", form.help) for form in command.forms], width)]
     lines += _section("Options", _rows(command.flags), width)

@@ -12,13 +12,13 @@ from pi.base.clock import SystemClock
 from pi.base.errors import PiError
 from pi.cli.agent_dir import agent_directory
 from pi.cli.arguments import Arguments
-from pi.cli.process import Signalled, until_signal
+from pi.cli.process import TerminatedBySignal, until_signal
 from pi.modes.interactive import app
-from pi.modes.interactive.startup import Opened, Opening, Start
+from pi.modes.interactive.startup import AppOptions, OpenContext, OpenedSession
 from pi.modes.phases import phase
 
 if TYPE_CHECKING:  # nothing of this is loaded before the first frame
-    from pi.coding.trust import Choice
+    from pi.coding.trust import TrustChoice
     from pi.modes.interactive.ui import Commands, Ui
 
 
@@ -34,7 +34,7 @@ def run(
     """
     try:
         hint = asyncio.run(until_signal(app.run(_start(arguments, environ, when_ready))))
-    except Signalled as ended:
+    except TerminatedBySignal as ended:
         return 128 + ended.number
     except PiError as problem:
         return _without_session(problem)
@@ -45,14 +45,14 @@ def run(
 
 def _start(
     arguments: Arguments, environ: Mapping[str, str], when_ready: Callable[[], None]
-) -> Start:
-    async def open_behind_the_screen(opening: Opening) -> Opened:
+) -> AppOptions:
+    async def open_behind_the_screen(opening: OpenContext) -> OpenedSession:
         from pi.cli.opening import open_session  # not at the top: see _load
 
         return await open_session(arguments, environ, opening, when_ready)
 
     tui_mode = arguments.text("tui_mode")
-    return Start(
+    return AppOptions(
         load=phase("session:load")(_load),
         open=open_behind_the_screen,
         commands=_commands,
@@ -71,15 +71,15 @@ def _start(
 
 def _without_session(problem: PiError) -> int:
     """The exit code when there is no session to talk in; others tell what is not told here."""
-    from pi.cli.process import complain
-    from pi.cli.session_setup import Declined
+    from pi.cli.process import print_error
+    from pi.cli.session_setup import OpenCancelled
     from pi.coding.session.errors import NoMatchingSession
 
     match problem:
-        case Declined():
+        case OpenCancelled():
             return 0
         case NoMatchingSession():
-            complain(problem.message)  # without "Error:", as the original does it
+            print_error(problem.message)  # without "Error:", as the original does it
             return 1
         case _:
             raise problem
@@ -98,7 +98,7 @@ def _commands(ui: Ui) -> Commands:
     return BuiltInCommands(ui)
 
 
-async def _ask_trust(ui: Ui, folder: Path) -> Choice | None:
+async def _ask_trust(ui: Ui, folder: Path) -> TrustChoice | None:
     from pi.modes.interactive.dialogs.opening import ask_trust
 
     return await ask_trust(ui, folder)

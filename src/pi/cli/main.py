@@ -65,9 +65,9 @@ def _run(words: list[str], environ: Mapping[str, str]) -> int:
 
         with quick_imports():
             if environ.get("PI_TIMING") or environ.get("PI_DEBUG_STARTUP"):
-                from pi.cli.timing import measured  # who asks does not mind one module more
+                from pi.cli.timing import run_with_timing  # who asks does not mind one module more
 
-                return measured(lambda: _dispatch(words, environ), environ)
+                return run_with_timing(lambda: _dispatch(words, environ), environ)
             return _dispatch(words, environ)
     finally:
         gc.enable()
@@ -105,10 +105,10 @@ def _is_nowhere() -> bool:
 
 
 def _kept(problem: Exception, environ: Mapping[str, str]) -> str:
-    from pi.cli.crashes import keep_crash  # seldom needed, and not cheap
+    from pi.cli.crashes import log_crash  # seldom needed, and not cheap
 
     try:
-        return f"It is in {keep_crash(problem, environ)}; "
+        return f"It is in {log_crash(problem, environ)}; "
     except Exception:  # what is told is the first problem, not that it cannot be kept
         return ""
 
@@ -149,9 +149,9 @@ def _leave_hanging_threads(code: int) -> None:
     """End here if a thread hangs: Python would wait for it."""
     if "pi.cli.process" not in sys.modules:
         return  # there were no threads
-    from pi.cli.process import still_working
+    from pi.cli.process import running_threads
 
-    if still_working():
+    if running_threads():
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

@@ -14,22 +14,22 @@ from pi.cli.arguments import Arguments
 from pi.cli.command_context import named_session_dir
 from pi.cli.session_setup import (
     KEPT,
-    Declined,
-    SessionChoice,
-    assembled_prompts,
+    OpenCancelled,
+    SessionResolver,
+    build_prompts,
     session_options,
     warnings,
 )
 from pi.coding.resources.discovery import Selection
 from pi.coding.resources.sources import is_file, is_folder, theme_files
-from pi.coding.runtime.assemble import Assembled, assemble
-from pi.coding.runtime.machine import Host
-from pi.coding.runtime.options import Parts
+from pi.coding.runtime.assemble import AssembledSession, assemble
+from pi.coding.runtime.machine import Machine
+from pi.coding.runtime.options import SessionOverrides
 from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.errors import DirectoryGone, SessionInUse
 from pi.coding.settings.settings import Settings
-from pi.modes.headless import Prompt
-from pi.modes.interactive.startup import Opened, Opening
+from pi.modes.headless import PromptInput
+from pi.modes.interactive.startup import OpenContext, OpenedSession
 from pi.modes.phases import phase
 
 if TYPE_CHECKING:
@@ -39,21 +39,21 @@ if TYPE_CHECKING:
 HINT = "To resume this session: pi --session {id}"
 LOSS = "Not everything that was said could be saved."
 
-Chosen: TypeAlias = tuple[Assembled, SessionChoice]
+Chosen: TypeAlias = tuple[AssembledSession, SessionResolver]
 """A session, and how its file was found."""
 
 
 async def open_session(
     arguments: Arguments,
     environ: Mapping[str, str],
-    opening: Opening,
+    opening: OpenContext,
     when_ready: Callable[[], None],
-) -> Opened:
+) -> OpenedSession:
     """What the command line asks for. ``when_ready`` is called once everything is loaded."""
-    cwd, host = Path.cwd(), Host.of(environ, report=opening.report)
+    cwd, host = Path.cwd(), Machine.of(environ, report=opening.report)
 
-    def prompts_of(arguments: Arguments) -> Sequence[Prompt]:
-        return assembled_prompts(arguments.said, arguments.files, "", cwd=cwd, home=host.home)
+    def prompts_of(arguments: Arguments) -> Sequence[PromptInput]:
+        return build_prompts(arguments.said, arguments.files, "", cwd=cwd, home=host.home)
 
     for warning in warnings(arguments):
         opening.report(warning)
@@ -69,7 +69,7 @@ async def open_session(
     when_ready()
     if environ.get("PI_TIMING") == "x":
         opening.ui.quit()  # only the start was wanted
-    return Opened(
+    return OpenedSession(
         port=built.session,
         host=host,
         lines=tuple(_lines(built, verbose=arguments.switch("verbose"))),
@@ -84,21 +84,23 @@ async def open_session(
     )
 
 
-async def _chosen(arguments: Arguments, host: Host, cwd: Path, opening: Opening) -> Chosen:
+async def _chosen(arguments: Arguments, host: Machine, cwd: Path, opening: OpenContext) -> Chosen:
     """The session; if somebody else has it open, a fork of it for who wants one."""
     try:
         return await _confirmed(arguments, host, cwd, opening)
     except SessionInUse as busy:
-        from pi.modes.interactive.dialogs.opening import wants_fork  # seldom needed
+        from pi.modes.interactive.dialogs.opening import ask_fork_busy_session  # seldom needed
 
-        if not await wants_fork(opening.ui, busy):
-            raise Declined("") from busy
+        if not await ask_fork_busy_session(opening.ui, busy):
+            raise OpenCancelled("") from busy
         others = {name: value for name, value in arguments.options.items() if name not in KEPT}
         forking = replace(arguments, options={**others, "fork": str(busy.path)})
         return await _assembled(forking, host, cwd, opening)
 
 
-async def _confirmed(arguments: Arguments, host: Host, cwd: Path, opening: Opening) -> Chosen:
+async def _confirmed(
+    arguments: Arguments, host: Machine, cwd: Path, opening: OpenContext
+) -> Chosen:
     """The session; a question on the way is asked on the screen, and then it starts over."""
     try:
         return await _in_some_folder(arguments, host, cwd, opening)
@@ -112,9 +114,9 @@ async def _confirmed(arguments: Arguments, host: Host, cwd: Path, opening: Openi
 
 async def _in_some_folder(
     arguments: Arguments,
-    host: Host,
+    host: Machine,
     cwd: Path,
-    opening: Opening,
+    opening: OpenContext,
     *,
     answers: Sequence[bool] = (),
 ) -> Chosen:
@@ -122,24 +124,24 @@ async def _in_some_folder(
     try:
         return await _assembled(arguments, host, cwd, opening, answers=answers)
     except DirectoryGone as gone:
-        from pi.modes.interactive.dialogs.opening import wants_it_here
+        from pi.modes.interactive.dialogs.opening import ask_use_current_folder
 
-        if not await wants_it_here(opening.ui, gone.stored, str(cwd)):
-            raise Declined("") from gone
+        if not await ask_use_current_folder(opening.ui, gone.stored, str(cwd)):
+            raise OpenCancelled("") from gone
         return await _assembled(arguments, host, cwd, opening, answers=answers, stays_if_gone=True)
 
 
 async def _assembled(
     arguments: Arguments,
-    host: Host,
+    host: Machine,
     cwd: Path,
-    opening: Opening,
+    opening: OpenContext,
     *,
     answers: Sequence[bool] = (),
     stays_if_gone: bool = False,
 ) -> Chosen:
     """The session, with the answers to what the choice of its file asks."""
-    choice = SessionChoice(
+    choice = SessionResolver(
         arguments,
         host.environ,
         agent_dir=host.agent_dir,
@@ -147,7 +149,7 @@ async def _assembled(
         report=opening.report,
         can_pick=True,
     )
-    parts = Parts(
+    parts = SessionOverrides(
         open_log=choice.open,
         session_dir=named_session_dir(arguments, host, cwd),
         persistent=not arguments.switch("no_session"),
@@ -176,18 +178,18 @@ def _confirming(answers: Sequence[bool]) -> Callable[[str], bool]:
     return confirm
 
 
-async def _decided(arguments: Arguments, built: Assembled) -> Arguments:
+async def _decided(arguments: Arguments, built: AssembledSession) -> Arguments:
     """What was said, now that the flags of extensions are known."""
-    from pi.cli.extension_options import decided  # most command lines have no such flags
+    from pi.cli.extension_options import resolve_options  # most command lines have no such flags
 
     try:
-        return decided(arguments, built.session.extensions.flags())
+        return resolve_options(arguments, built.session.extensions.flags())
     except PiError:
         await built.session.close()
         raise
 
 
-def _leave(built: Assembled, choice: SessionChoice, host: Host) -> str:
+def _leave(built: AssembledSession, choice: SessionResolver, host: Machine) -> str:
     """Let ``--continue`` find the session again, and say how else to come back to it."""
     facts = built.session.facts
     choice.remember(facts.file, built.session.cwd, host.clock)
@@ -197,12 +199,12 @@ def _leave(built: Assembled, choice: SessionChoice, host: Host) -> str:
     return "\n".join(lines)
 
 
-def _lines(built: Assembled, *, verbose: bool) -> list[str]:
+def _lines(built: AssembledSession, *, verbose: bool) -> list[str]:
     """What the person reads at the start: everything, or a line."""
     if verbose:
-        from pi.cli.session_setup import introduction
+        from pi.cli.session_setup import verbose_report
 
-        return list(introduction(built))
+        return list(verbose_report(built))
     resources = built.workspace.resources
     parts = [f"pi {__version__}"]
     parts += [Path(file.path).name for file in resources.context.files]
@@ -215,20 +217,20 @@ def _lines(built: Assembled, *, verbose: bool) -> list[str]:
     return [" · ".join([*parts, "/help for commands"])]
 
 
-def _themes(arguments: Arguments, built: Assembled, host: Host, cwd: Path) -> list[Path]:
+def _themes(arguments: Arguments, built: AssembledSession, host: Machine, cwd: Path) -> list[Path]:
 
     known = built.session.extensions.theme_paths
     return session_themes(arguments, built.workspace, host, cwd=cwd, of_extensions=known)
 
 
 async def _welcome(ui: Ui) -> None:
-    from pi.modes.interactive.welcome import warn_of_extra_usage, welcome
+    from pi.modes.interactive.welcome import warn_about_extra_billing, welcome
 
     await welcome(ui, __version__)
-    await warn_of_extra_usage(ui)
+    await warn_about_extra_billing(ui)
 
 
-async def _news(host: Host) -> str:
+async def _news(host: Machine) -> str:
     """Whether there is a newer version; asked at most once a day."""
     from pi.cli.update_check import UpdateCheck
 
@@ -246,7 +248,7 @@ _FOLDER = "themes"
 def session_themes(
     arguments: Arguments,
     workspace: Workspace,
-    host: Host,
+    host: Machine,
     *,
     cwd: Path,
     of_extensions: Iterable[Path] = (),

@@ -185,7 +185,7 @@ _TARGET = (
 )
 
 
-class Form(Record):
+class CommandUsage(Record):
     """One way to use a command."""
 
     usage: str
@@ -193,11 +193,11 @@ class Form(Record):
     help: str
 
 
-class Command(Record):
+class SubcommandRow(Record):
     """One command."""
 
     name: str
-    forms: tuple[Form, ...]
+    forms: tuple[CommandUsage, ...]
     flags: tuple[Flag, ...] = ()
     module: str = ""
     """Below ``pi.cli.subcommands``, if it is not called like the command."""
@@ -214,14 +214,14 @@ class Command(Record):
 
 def _command(
     name: str, *forms: tuple[str, str], flags: tuple[Flag, ...] = (), module: str = ""
-) -> Command:
-    rows = tuple(Form(usage=usage, help=help) for usage, help in forms)
-    return Command(name=name, forms=rows, flags=(*flags, _HELP), module=module)
+) -> SubcommandRow:
+    rows = tuple(CommandUsage(usage=usage, help=help) for usage, help in forms)
+    return SubcommandRow(name=name, forms=rows, flags=(*flags, _HELP), module=module)
 
 
 _PACKAGES = "packages"
 
-COMMANDS: tuple[Command, ...] = (
+COMMANDS: tuple[SubcommandRow, ...] = (
     _command(
         "models",
         ("models [search]", "list the models that can be asked"),
@@ -275,9 +275,9 @@ COMMANDS: tuple[Command, ...] = (
         flags=(_LOCAL, *_APPROVE),
         module=_PACKAGES,
     ),
-    Command(
+    SubcommandRow(
         name="uninstall",
-        forms=(Form(usage="uninstall <source>", help="remove a package"),),
+        forms=(CommandUsage(usage="uninstall <source>", help="remove a package"),),
         flags=(_LOCAL, *_APPROVE, _HELP),
         module=_PACKAGES,
         is_alias=True,
@@ -306,6 +306,6 @@ COMMANDS: tuple[Command, ...] = (
 )
 
 
-def find_command(word: str) -> Command | None:
+def find_command(word: str) -> SubcommandRow | None:
     """The command that a first word names, if it names one."""
     return next((command for command in COMMANDS if command.name == word), None)

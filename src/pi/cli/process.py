@@ -29,7 +29,7 @@ _NAME = "asyncio_"
 """How the names of the threads begin that an event loop starts."""
 
 
-def let_threads_go(
+def join_threads(
     loop: asyncio.AbstractEventLoop, *, patience: float = THREAD_GRACE_SECONDS
 ) -> None:
     """Have the threads of ``loop`` end, and wait for them, but not for ever as ``asyncio`` does."""
@@ -41,11 +41,11 @@ def let_threads_go(
     loop.set_default_executor(ThreadPoolExecutor())  # which has nothing to do, and is waited for
     threads.shutdown(wait=False)
     end = time.monotonic() + patience
-    for thread in still_working():
+    for thread in running_threads():
         thread.join(max(end - time.monotonic(), 0))
 
 
-def still_working() -> list[threading.Thread]:
+def running_threads() -> list[threading.Thread]:
     """The threads of event loops."""
     return [thread for thread in threading.enumerate() if thread.name.startswith(_NAME)]
 
@@ -58,7 +58,7 @@ SIGNAL_GRACE_SECONDS = 3.0
 """Seconds in which the event loop has to take a signal; a function that never returns holds it."""
 
 
-class Signalled(Exception):
+class TerminatedBySignal(Exception):
     """A signal ended the work."""
 
     def __init__(self, number: int) -> None:
@@ -73,7 +73,7 @@ def run_until_signal(work: Coroutine[Any, Any, int]) -> int:
     """
     try:
         return asyncio.run(until_signal(work))
-    except Signalled as ended:
+    except TerminatedBySignal as ended:
         if ended.number == signal.SIGINT:
             raise KeyboardInterrupt from None
         return 128 + ended.number
@@ -82,7 +82,7 @@ def run_until_signal(work: Coroutine[Any, Any, int]) -> int:
 async def until_signal(
     work: Coroutine[Any, Any, T], *, patience: float = SIGNAL_GRACE_SECONDS
 ) -> T:
-    """What ``work`` gives; ``Signalled`` once a signal has ended it and it has cleaned up.
+    """What ``work`` gives; ``TerminatedBySignal`` once a signal has ended it and it has cleaned up.
 
     A second signal ends the program at once. If ``work`` holds up the event loop for longer than
     ``patience``, Ctrl+C is raised there as ``KeyboardInterrupt``, and other signals end it too.
@@ -101,9 +101,9 @@ async def until_signal(
         except asyncio.CancelledError:
             if not received:
                 raise
-            raise Signalled(received[0]) from None
+            raise TerminatedBySignal(received[0]) from None
         finally:
-            let_threads_go(asyncio.get_running_loop())
+            join_threads(asyncio.get_running_loop())
 
 
 @contextmanager
@@ -162,7 +162,7 @@ def _die(number: int) -> None:
 # The three streams of the process, as modes without a screen use them.
 
 
-def complain(text: str) -> None:
+def print_error(text: str) -> None:
     """Say something to the person, beside the output; nothing in it can command a terminal."""
     sys.stderr.write(f"{sanitise(text)}\n")
     sys.stderr.flush()

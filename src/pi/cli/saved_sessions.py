@@ -10,7 +10,7 @@ from pi.coding.session.errors import SessionProblem
 from pi.coding.session.file_operations import fork_file
 from pi.coding.session.log import SessionLog
 from pi.coding.session.lookup import (
-    Elsewhere,
+    OtherDirectoryMatch,
     find_by_id,
     new_id_warning,
     resolve_session,
@@ -19,7 +19,7 @@ from pi.coding.session.lookup import (
 from pi.coding.session.naming import session_directory
 from pi.coding.session.opening import (
     Breadcrumb,
-    Shelf,
+    SessionLocation,
     new_session,
     open_or_create,
     open_session,
@@ -27,10 +27,10 @@ from pi.coding.session.opening import (
 )
 
 
-class KeptSessions:
+class SavedSessions:
     """Those of the shelf's folder first, then all others."""
 
-    def __init__(self, agent_dir: Path, shelf: Shelf) -> None:
+    def __init__(self, agent_dir: Path, shelf: SessionLocation) -> None:
         usual = session_directory(agent_dir, shelf.cwd)
         self._shelf = shelf
         self._catalog = SessionCatalog(
@@ -40,7 +40,7 @@ class KeptSessions:
     def forked(self, wanted: str, *, id: str | None = None) -> SessionLog:
         """A copy of a session, with a given id or a new one."""
         found = resolve_session(wanted, self._catalog, self._shelf.cwd)
-        path = found.session.path if isinstance(found, Elsewhere) else found.path
+        path = found.session.path if isinstance(found, OtherDirectoryMatch) else found.path
         if id is None:
             return fork_file(path, self._shelf)
         lock = reserve_id(id, self._shelf)
@@ -59,7 +59,7 @@ class KeptSessions:
         """A session, or a copy of one of another project; ``None`` if that is not wanted."""
         cwd = self._shelf.cwd
         found = resolve_session(wanted, self._catalog, cwd, must_exist=must_exist)
-        if not isinstance(found, Elsewhere):
+        if not isinstance(found, OtherDirectoryMatch):
             return open_session(found.path, self._shelf)
         if not confirm(
             f"Session found in another project: {found.session.facts.cwd}\n"

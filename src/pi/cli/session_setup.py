@@ -15,27 +15,27 @@ from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.cli.arguments import Arguments, ExtensionOption
 from pi.cli.options import LEVELS
-from pi.coding.extension_host.discovery.finding import Wanted as WantedExtensions
+from pi.coding.extension_host.discovery.finding import ExtensionOptions as WantedExtensions
 from pi.coding.extension_host.discovery.manifest import Following
 from pi.coding.port.extensions import ExtensionInfo
-from pi.coding.resources.discovery import Wanted
-from pi.coding.runtime.assemble import Assembled
-from pi.coding.runtime.options import SessionOptions, ToolWishes
+from pi.coding.resources.discovery import ResourceOptions
+from pi.coding.runtime.assemble import AssembledSession
+from pi.coding.runtime.options import SessionOptions, ToolFilter
 from pi.coding.session.errors import NoMatchingSession
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import (
     Breadcrumb,
-    Shelf,
+    SessionLocation,
     find_breadcrumb,
     leave_breadcrumb,
     new_session,
     terminal_key,
 )
 from pi.coding.tools.images import ImageLimits, image_type, prepare_image
-from pi.modes.headless import Prompt
+from pi.modes.headless import PromptInput
 
 if TYPE_CHECKING:
-    from pi.cli.saved_sessions import KeptSessions
+    from pi.cli.saved_sessions import SavedSessions
 
 
 def session_options(arguments: Arguments) -> SessionOptions:
@@ -47,13 +47,13 @@ def session_options(arguments: Arguments) -> SessionOptions:
         api_key=arguments.text("api_key"),
         thinking=cast("ThinkingLevel | None", level if level in LEVELS else None),
         models=arguments.texts("models"),
-        tools=ToolWishes(
+        tools=ToolFilter(
             only=arguments.texts("tools"),
             without=arguments.texts("exclude_tools") or (),
             built_in=not arguments.switch("no_builtin_tools"),
             any=not arguments.switch("no_tools"),
         ),
-        resources=Wanted(
+        resources=ResourceOptions(
             context_files=not arguments.switch("no_context_files"),
             skills=not arguments.switch("no_skills"),
             skill_paths=arguments.texts("skill") or (),
@@ -104,9 +104,9 @@ class FileMissing(PiError):
     """A file that the command line names is not there."""
 
 
-def assembled_prompts(
+def build_prompts(
     messages: Sequence[str], files: Sequence[str], piped: str, *, cwd: Path, home: Path
-) -> list[Prompt]:
+) -> list[PromptInput]:
     """Everything that is to be said, in order; the first one brings what was piped and attached."""
     attached = [_attached(name, cwd, home) for name in files]
     first, *later = messages or ("",)
@@ -115,11 +115,14 @@ def assembled_prompts(
     text = "\n\n".join(part for part in parts if part) + notes
     images = tuple(image for prompt in attached for image in prompt.images)
     if not text and not images:
-        return [Prompt(text=message) for message in later]
-    return [Prompt(text=text, images=images), *(Prompt(text=message) for message in later)]
+        return [PromptInput(text=message) for message in later]
+    return [
+        PromptInput(text=text, images=images),
+        *(PromptInput(text=message) for message in later),
+    ]
 
 
-class _Attached(Prompt):
+class _Attached(PromptInput):
     """What one file adds, and what is said of it at the end."""
 
     notes: tuple[str, ...] = ()
@@ -157,11 +160,11 @@ KEPT = ("fork", "session", "session_id", "continue", "resume")
 """Options that mean a session which there is already."""
 
 
-class Declined(PiError):
+class OpenCancelled(PiError):
     """The person does not want to go on."""
 
 
-class SessionChoice:
+class SessionResolver:
     """Opens what the command line asks for, on the shelf that the settings name.
 
     With ``can_pick``, a ``--resume`` that matches no session sets ``must_pick``: the user is to
@@ -186,7 +189,7 @@ class SessionChoice:
         self._report = report
         self._can_pick = can_pick
 
-    def open(self, shelf: Shelf) -> SessionLog:
+    def open(self, shelf: SessionLocation) -> SessionLog:
         """The session; a new one, unless another is asked for."""
         if not any(name in self._arguments.options for name in KEPT):
             return new_session(shelf)
@@ -199,16 +202,16 @@ class SessionChoice:
             crumb = Breadcrumb(cwd=str(cwd), session=str(log_file))
             leave_breadcrumb(self._agent_dir, key, crumb, clock)
 
-    def _kept(self, shelf: Shelf) -> SessionLog:
+    def _kept(self, shelf: SessionLocation) -> SessionLog:
         # Not at the top: few starts look for one.
-        from pi.cli.saved_sessions import KeptSessions
+        from pi.cli.saved_sessions import SavedSessions
         from pi.coding.session.lookup import check_persistent
 
         arguments = self._arguments
         for name in ("session", "session_id", "continue", "resume"):
             if name in arguments.options:
                 check_persistent(shelf.directory, f"--{name.replace('_', '-')}")
-        kept = KeptSessions(self._agent_dir, shelf)
+        kept = SavedSessions(self._agent_dir, shelf)
         if (wanted := arguments.text("resume")) is not None:
             if found := self._resumed(kept, wanted):
                 return found
@@ -223,7 +226,7 @@ class SessionChoice:
             return new_session(shelf)  # shown until another one is picked
         return kept.last(self._breadcrumb())
 
-    def _resumed(self, kept: KeptSessions, wanted: str) -> SessionLog | None:
+    def _resumed(self, kept: SavedSessions, wanted: str) -> SessionLog | None:
         """The session that the value of ``--resume`` names; ``None`` if one is to be picked."""
         if not wanted:
             return None
@@ -238,10 +241,10 @@ class SessionChoice:
                 " or --session <id>; `pi sessions` lists them.",
             ) from None
 
-    def _named(self, kept: KeptSessions, wanted: str, *, must_exist: bool = False) -> SessionLog:
+    def _named(self, kept: SavedSessions, wanted: str, *, must_exist: bool = False) -> SessionLog:
         found = kept.named(wanted, self._confirm, must_exist=must_exist)
         if found is None:
-            raise Declined("")
+            raise OpenCancelled("")
         return found
 
     def _breadcrumb(self) -> Breadcrumb | None:
@@ -259,7 +262,7 @@ class SessionChoice:
 # What ``--verbose`` tells at the start: where everything comes from.
 
 
-def introduction(built: Assembled) -> Iterator[str]:
+def verbose_report(built: AssembledSession) -> Iterator[str]:
     """The lines."""
     state, workspace = built.session.facts.state(), built.workspace
     yield f"pi {__version__}"
@@ -284,7 +287,7 @@ def _extension(info: ExtensionInfo) -> str:
     return f"{info.name} ({info.problem or loaded})"
 
 
-def _trust(built: Assembled) -> str:
+def _trust(built: AssembledSession) -> str:
     trust = built.workspace.trust
     if trust.source == "nothing to trust":
         return trust.source

@@ -24,7 +24,7 @@ from pi.coding.models.registry import ModelRegistry, find_scope
 from pi.coding.retry import RetrySettings
 from pi.coding.runtime.models import KEYS, ProviderRetry
 from pi.coding.runtime.session.exports import ShareOptions
-from pi.coding.runtime.session.policies import CircleValues
+from pi.coding.runtime.session.policies import RepetitionSettings
 from pi.coding.runtime.tool_support import AsyncValues, BashValues, InterceptorValues
 from pi.coding.runtime.workspace import ShellEnvironment, ShellValues
 from pi.coding.settings.files import value_at
@@ -44,7 +44,7 @@ SECTIONS: tuple[tuple[tuple[str, ...], type[Record]], ...] = (
     (("blobs",), BlobOptions),
     (("branchSummary",), BranchSummaryOptions),
     (("compaction",), CompactionOptions),
-    (("repetition",), CircleValues),
+    (("repetition",), RepetitionSettings),
     (("retry",), RetrySettings),
     (("retry", "provider"), ProviderRetry),
     (("share",), ShareOptions),

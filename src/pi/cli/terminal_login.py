@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
 from pi.ai.auth.errors import LoginCancelled
-from pi.ai.auth.login import AuthUrl, DeviceCode, LoginUI, Notice, Prompt
+from pi.ai.auth.login import AuthUrl, DeviceCode, LoginPrompt, LoginUI, Notice
 from pi.ai.auth.sign_in import sign_in, sign_in_with_key
 from pi.ai.factory import Network, make_services
 from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.base.terminal_text import one_line, sanitise
 from pi.cli.credentials import Credentials, NoCredentials
-from pi.cli.process import complain
+from pi.cli.process import print_error
 
 
 class TerminalUI:
@@ -26,10 +26,10 @@ class TerminalUI:
     def __init__(self) -> None:
         self._lines = TypedLines()
 
-    async def ask(self, prompt: Prompt) -> str:
+    async def ask(self, prompt: LoginPrompt) -> str:
         """The answer; ``LoginCancelled`` at the end of the input."""
         for number, choice in enumerate(prompt.choices, 1):
-            complain(f"  {number}  {one_line(choice.label)}")
+            print_error(f"  {number}  {one_line(choice.label)}")
         while True:
             sys.stderr.write(f"{sanitise(prompt.message)} ")
             sys.stderr.flush()
@@ -38,17 +38,17 @@ class TerminalUI:
                 return answer
             if answer.isdecimal() and 1 <= int(answer) <= len(prompt.choices):
                 return prompt.choices[int(answer) - 1].id
-            complain(f"Type a number from 1 to {len(prompt.choices)}.")
+            print_error(f"Type a number from 1 to {len(prompt.choices)}.")
 
     def notify(self, notice: Notice) -> None:
         """Show it."""
         match notice:
             case AuthUrl(url=url, instructions=instructions):
-                complain(f"{sanitise(instructions)}\n{one_line(url)}")
+                print_error(f"{sanitise(instructions)}\n{one_line(url)}")
             case DeviceCode(user_code=code, url=url, direct_url=direct):
-                complain(f"Open {one_line(direct or url)} and type the code {one_line(code)}")
+                print_error(f"Open {one_line(direct or url)} and type the code {one_line(code)}")
             case _:
-                complain(sanitise(notice.message))
+                print_error(sanitise(notice.message))
 
     async def _read(self, *, secret: bool) -> str:
         with _unseen() if secret else nullcontext():
@@ -87,8 +87,8 @@ async def login(wanted: str | None, credentials: Credentials, *, with_key: bool 
 async def _provider(wanted: str | None, credentials: Credentials, ui: LoginUI) -> Provider:
     rows = credentials.rows()
     if wanted is None:
-        complain(", ".join(id for id, row in rows.items() if row.login or row.needs_key))
-        wanted = await ui.ask(Prompt(kind="text", message="Which provider?"))
+        print_error(", ".join(id for id, row in rows.items() if row.login or row.needs_key))
+        wanted = await ui.ask(LoginPrompt(kind="text", message="Which provider?"))
     if wanted not in rows:
         raise NoCredentials(credentials.unknown(wanted))
     return rows[wanted]
@@ -142,4 +142,4 @@ def _unseen() -> Iterator[None]:
         yield
     finally:
         termios.tcsetattr(0, termios.TCSADRAIN, before)
-        complain("")
+        print_error("")

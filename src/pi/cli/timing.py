@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TypeAlias
 
 from pi.cli.quick_imports import asked_first
-from pi.modes.phases import watched_by
+from pi.modes.phases import observe_phases
 
 MARKERS = "PI_DEBUG_STARTUP"
 TIMING = "PI_TIMING"
@@ -23,15 +23,15 @@ Say: TypeAlias = Callable[[str], None]
 Clock: TypeAlias = Callable[[], float]
 
 
-def measured(run: Callable[[], int], environ: Mapping[str, str]) -> int:
+def run_with_timing(run: Callable[[], int], environ: Mapping[str, str]) -> int:
     """What ``run`` gives, and meanwhile on standard error what the variables ask for."""
     with ExitStack() as watching:
         if environ.get(MARKERS):
-            watching.enter_context(watched_by(Markers(_say)))
+            watching.enter_context(observe_phases(Markers(_say)))
         if wish := environ.get(TIMING):
             timings = Timings(_say, time.perf_counter, every_module=wish == EVERY_MODULE)
             watching.enter_context(timings.of_modules())
-            watching.enter_context(watched_by(timings))
+            watching.enter_context(observe_phases(timings))
             watching.callback(timings.ready)
         return run()
 

@@ -20,7 +20,7 @@ from pi import __version__
 from pi.base.errors import PiError
 from pi.base.files import private_directory, read_if_exists, replace_file
 from pi.base.records import UNREADABLE, Record, replace
-from pi.coding.runtime.machine import Host, flag
+from pi.coding.runtime.machine import Machine, flag
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ _VERSION = re.compile(r"\d+(?:\.\d+)*")
 _INDEX_URL = re.compile(r"^\s*index[-_]url\s*[=:]\s*(\S+)", re.MULTILINE)
 
 
-class Known(Record):
+class CachedVersion(Record):
     """What was last heard of the index."""
 
     latest: str = ""
@@ -51,7 +51,7 @@ class Known(Record):
 class UpdateCheck:
     """Looks at most once a day. What it hears is kept for the next runs."""
 
-    def __init__(self, host: Host, *, version: str = __version__) -> None:
+    def __init__(self, host: Machine, *, version: str = __version__) -> None:
         self._host = host
         self._version = version
         self._path = host.agent_dir / FILE
@@ -112,18 +112,18 @@ class UpdateCheck:
             await services.close()
         return newest(answer.body.decode("utf-8", "replace")) if answer.status == 200 else ""
 
-    def _known(self) -> Known:
+    def _known(self) -> CachedVersion:
         try:
-            return msgspec.json.decode(read_if_exists(self._path) or b"{}", type=Known)
+            return msgspec.json.decode(read_if_exists(self._path) or b"{}", type=CachedVersion)
         except (PiError, *UNREADABLE):
-            return Known()  # it can be asked again
+            return CachedVersion()  # it can be asked again
 
     def _keep(self, latest: str, asked_ms: int) -> None:
         known = self._known()
         if known.asked_ms > asked_ms:
             return  # somebody else asked later than we did
         if latest:
-            known = Known(latest=latest, asked_ms=asked_ms, next_ms=asked_ms + EVERY_MS)
+            known = CachedVersion(latest=latest, asked_ms=asked_ms, next_ms=asked_ms + EVERY_MS)
         else:
             known = replace(known, asked_ms=asked_ms, next_ms=asked_ms + AGAIN_MS)
         try:

@@ -16,13 +16,13 @@ from operator import attrgetter
 from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar
 
 from pi.base.records import Record
-from pi.base.tasks import awaited
+from pi.base.tasks import maybe_await
 
 log = logging.getLogger(__name__)
 
 
 E = TypeVar("E", bound="Event")
-Q = TypeVar("Q", bound="Question")
+Q = TypeVar("Q", bound="Query")
 
 Handler: TypeAlias = Callable[[E], Awaitable[object] | object]
 """Gets the event; what it gives other than ``None`` is an answer. Sync or async."""
@@ -35,7 +35,7 @@ class Event(Record):
     """Something that others may want to know."""
 
 
-class Question(Event):
+class Query(Event):
     """Something that others may decide or change."""
 
     def answered(self, answer: Any) -> Self:
@@ -78,7 +78,7 @@ class Bus:
         """Until everybody who listens has heard ``event``."""
         for owner, handler in tuple(self._rows.get(type(event), ())):
             try:
-                await awaited(handler(event))
+                await maybe_await(handler(event))
             except Exception as problem:
                 self._failed(owner, event, problem)
 
@@ -86,7 +86,7 @@ class Bus:
         """``question`` with the answers of everybody who listens, until it is settled."""
         for owner, handler in tuple(self._rows.get(type(question), ())):
             try:
-                answer = await awaited(handler(question))
+                answer = await maybe_await(handler(question))
                 if answer is not None:
                     question = question.answered(answer)
             except Exception as problem:

@@ -93,7 +93,7 @@ class SummarizationRetryFinished(Record, tag="summarization_retry_finished"):
     """No more attempts follow, whatever came of them."""
 
 
-Tell: TypeAlias = Callable[[Any], Awaitable[None]]
+EmitRetryEvent: TypeAlias = Callable[[Any], Awaitable[None]]
 LeaveOut: TypeAlias = Callable[[AssistantMessage], Awaitable[None]]
 """Takes a failed answer out of what the model is shown; it stays in the log."""
 
@@ -107,7 +107,7 @@ class RetryPolicy(Policy):
         self,
         settings: Callable[[], RetrySettings],
         *,
-        tell: Tell,
+        tell: EmitRetryEvent,
         leave_out: LeaveOut,
         clock: Clock,
     ) -> None:
@@ -192,7 +192,7 @@ async def with_retries(
     settings: RetrySettings,
     *,
     began: SummarizationRetryAttemptStart,
-    tell: Tell,
+    tell: EmitRetryEvent,
     clock: Clock,
 ) -> Attempt:
     """The first good attempt of ``once``, or its last failed one; ``began`` announces a retry."""

@@ -14,7 +14,7 @@ from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.files import DirectoryLock, private_directory, read_if_exists, replace_file
 from pi.base.records import UNREADABLE, Record, replace
-from pi.coding.bus import Bus, Question
+from pi.coding.bus import Bus, Query
 
 # ``trust.json``: the directories that the person has decided about, for good.
 
@@ -137,7 +137,7 @@ def context_file(directory: Path) -> Iterator[Path]:
             return
 
 
-Source: TypeAlias = Literal[
+TrustSource: TypeAlias = Literal[
     "flag", "extension", "stored", "settings", "person", "nothing to trust", "nobody asked"
 ]
 Wish: TypeAlias = Literal["ask", "always", "never"]
@@ -150,7 +150,7 @@ class TrustAnswer(Record):
     remember: bool = False
 
 
-class ProjectTrust(Question):
+class ProjectTrust(Query):
     """Asked of the person's own extensions before anything of the project is read."""
 
     cwd: str
@@ -166,7 +166,7 @@ class ProjectTrust(Question):
         return self.answer.trusted != "undecided"
 
 
-class Choice(Record):
+class TrustChoice(Record):
     """What the person chose: about which directories, and whether for good."""
 
     trusted: bool
@@ -174,7 +174,7 @@ class Choice(Record):
     remember: bool = False
 
 
-AskPerson: TypeAlias = Callable[[Path], Awaitable[Choice | None]]
+AskTrust: TypeAlias = Callable[[Path], Awaitable[TrustChoice | None]]
 """Shows the question; ``None`` when the person gives no answer."""
 
 
@@ -184,7 +184,7 @@ class Trust(Record):
     trusted: bool
     """Whether anything of the project may be read. Where there is nothing to trust, nobody was
     asked, and a file that appears later must not be read unasked: so it is False there, too."""
-    source: Source
+    source: TrustSource
     decisions: dict[str, bool] = field(default_factory=dict)
     """Canonical directories and what was decided about them, in this run or before."""
     by_default: bool = False
@@ -221,7 +221,7 @@ async def decide_trust(
     bus: Bus,
     flag: bool | None = None,
     default: Wish = "ask",
-    ask: AskPerson | None = None,
+    ask: AskTrust | None = None,
     answers: dict[str, bool] | None = None,
 ) -> Trust:
     """Flag, extensions, what is stored, the user's default, the user: the first one counts.
@@ -244,7 +244,7 @@ async def _decide(
     home: Path,
     bus: Bus,
     default: Wish,
-    ask: AskPerson | None,
+    ask: AskTrust | None,
 ) -> Trust:
     stored = store.decisions()
     # Nobody is asked about what is stored, so a stored decision is newer than an answer.
@@ -258,7 +258,7 @@ async def _decide(
             store.decide({cwd: trusted})
         return _decided(cwd, "extension", known, trusted=trusted)
     if (before := nearest(known, cwd)) is not None:
-        by: Source = "person" if nearest(stored, cwd) is None else "stored"
+        by: TrustSource = "person" if nearest(stored, cwd) is None else "stored"
         return Trust(trusted=before, source=by, decisions=known)
     if default == "always":
         return _decided(cwd, "settings", known, trusted=True)
@@ -271,7 +271,7 @@ async def _decide(
 
 def _chosen(
     cwd: Path,
-    chosen: Choice | None,
+    chosen: TrustChoice | None,
     store: TrustStore,
     answers: dict[str, bool],
     known: dict[str, bool],
@@ -287,6 +287,6 @@ def _chosen(
     return _decided(chosen.directory, "person", known, trusted=chosen.trusted)
 
 
-def _decided(directory: Path, by: Source, known: dict[str, bool], *, trusted: bool) -> Trust:
+def _decided(directory: Path, by: TrustSource, known: dict[str, bool], *, trusted: bool) -> Trust:
     decisions = known | {canonical(directory): trusted}
     return Trust(trusted=trusted, source=by, decisions=decisions)

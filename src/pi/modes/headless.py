@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # How a headless run ends: its last answer, its exit code, and what is said of a failure.
 
 
-class Ending:
+class RunResult:
     """Hears a session out and remembers its last answer.
 
     Not what the model would be shown of it: an answer that was cut off may leave the context, and
@@ -82,14 +82,14 @@ def event_line(event: Any, since_session_ms: int) -> bytes:
 # ``--mode json``: the session's header, then every event, one per line.
 
 
-class Prompt(Record):
+class PromptInput(Record):
     """Something to say."""
 
     text: str
     images: tuple[Image, ...] = ()
 
 
-async def say_all(port: SessionPort, prompts: Sequence[Prompt]) -> Next | None:
+async def send_prompts(port: SessionPort, prompts: Sequence[PromptInput]) -> Next | None:
     """Say everything, one after another; how the last run ended, if there was one."""
     ended: Next | None = None
     for number, prompt in enumerate(prompts):
@@ -99,7 +99,10 @@ async def say_all(port: SessionPort, prompts: Sequence[Prompt]) -> Next | None:
 
 
 async def run_json(
-    port: SessionPort, prompts: Sequence[Prompt], output: Output, complain: Callable[[str], None]
+    port: SessionPort,
+    prompts: Sequence[PromptInput],
+    output: Output,
+    complain: Callable[[str], None],
 ) -> int:
     """Send every prompt, one after another; returns the exit code.
 
@@ -107,7 +110,7 @@ async def run_json(
     passed to ``complain``.
     """
     output.write_json(encode_line(port.facts.header))
-    ending = Ending()
+    ending = RunResult()
 
     def tell(event: Any) -> Awaitable[None] | None:
         ending.hear(event)
@@ -116,7 +119,7 @@ async def run_json(
 
     end = port.subscribe(tell)
     try:
-        ended = await say_all(port, prompts)
+        ended = await send_prompts(port, prompts)
     finally:
         output.stop_waiting()
         end()
@@ -129,16 +132,19 @@ INCOMPLETE = "Warning: the answer is incomplete, because the model has reached i
 
 
 async def run_print(
-    port: SessionPort, prompts: Sequence[Prompt], output: Output, complain: Callable[[str], None]
+    port: SessionPort,
+    prompts: Sequence[PromptInput],
+    output: Output,
+    complain: Callable[[str], None],
 ) -> int:
     """Say everything, one after another, and print the last answer; the exit code.
 
     An answer that the output limit has cut off is one; that it is not whole is told beside it.
     """
-    ending = Ending()
+    ending = RunResult()
     end = port.subscribe(ending.hear)
     try:
-        ended = await say_all(port, prompts)
+        ended = await send_prompts(port, prompts)
     finally:
         end()
     if (problem := ending.failure or ending.stopped(ended)) is not None:

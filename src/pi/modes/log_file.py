@@ -10,7 +10,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi.base.files import FileProblem, open_private, private_directory
+from pi.base.files import FileAccessError, open_private, private_directory
 from pi.coding.export.redaction import Redact, Redactor
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def start_log(
         def handleError(self, record: logging.LogRecord) -> None:
             """Nothing: a full disk must not write over the screen."""
 
-    with suppress(FileProblem):  # pi also runs where it can keep nothing
+    with suppress(FileAccessError):  # pi also runs where it can keep nothing
         private_directory(agent_dir)
     handler = Log(
         agent_dir / NAME, maxBytes=MOST_BYTES, backupCount=BACKUPS, encoding="utf-8", delay=True
@@ -121,10 +121,10 @@ def _first_line(text: str) -> str:
 
 def _known_secrets(agent_dir: Path, environ: Mapping[str, str]) -> KnownSecrets:
     # Not at the top: nothing before the first frame needs it, and most runs log nothing.
-    from pi.coding.runtime.machine import Host
+    from pi.coding.runtime.machine import Machine
     from pi.coding.runtime.secrets import KnownSecrets
 
-    return KnownSecrets.of(Host.of(environ, agent_dir=agent_dir))
+    return KnownSecrets.of(Machine.of(environ, agent_dir=agent_dir))
 
 
 class _Masking(logging.Formatter):

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 
-class Watcher(Protocol):
+class PhaseObserver(Protocol):
     """Is told of every phase while it happens; phases may lie inside each other."""
 
     def began(self, name: str) -> None:
@@ -23,12 +23,12 @@ class Watcher(Protocol):
         """What was to be watched has happened."""
 
 
-_watchers: list[Watcher] = []
+_watchers: list[PhaseObserver] = []
 """Of the whole process, as a start is; sessions have no part in it."""
 
 
 @contextmanager
-def watched_by(watcher: Watcher) -> Iterator[None]:
+def observe_phases(watcher: PhaseObserver) -> Iterator[None]:
     """Have somebody told of all phases inside."""
     _watchers.append(watcher)
     try:

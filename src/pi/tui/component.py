@@ -90,7 +90,7 @@ class Area(Record, kw_only=False):
         return inside and self.row <= y < self.row + self.height
 
 
-class Nesting(Protocol):
+class HasChildAreas(Protocol):
     """A component that says where its children are, so that they get the mouse."""
 
     def areas_at(self, row: int) -> list[Area]:
@@ -98,7 +98,7 @@ class Nesting(Protocol):
         ...
 
 
-class Passing(Protocol):
+class HasTransientRows(Protocol):
     """A component some of whose rows go away soon, such as suggestions or a question."""
 
     @property
@@ -107,7 +107,7 @@ class Passing(Protocol):
         ...
 
 
-class Staying(Protocol):
+class StaysInWindow(Protocol):
     """A component that belongs to the window, with whatever is below it."""
 
     @property
@@ -124,7 +124,7 @@ def wants_key_release(component: object) -> bool:
 # Remembers the rows of a widget until it changes or the width does.
 
 
-class RowMemory:
+class RowCache:
     """The rows of the last rendering; the same list again tells the screen that nothing changed."""
 
     def __init__(self) -> None:

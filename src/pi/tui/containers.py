@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from pi.tui.component import Area, Component
 
 
-class _Slot:
+class _CachedChild:
     """A child's rows as they were last drawn, and what it said about their future."""
 
     __slots__ = ("child", "lines", "live_start", "offset", "safe_end")
@@ -38,12 +38,12 @@ class Container:
     """
 
     def __init__(self, *children: Component) -> None:
-        self._slots = [_Slot(child) for child in children]
+        self._slots = [_CachedChild(child) for child in children]
         self._lines: list[str] = []
         self._width = -1
         self._stale_from: int | None = 0
         """The first child whose rows are not in ``_lines`` as they should be; None if all are."""
-        self._live: _Slot | None = None
+        self._live: _CachedChild | None = None
 
     @property
     def children(self) -> tuple[Component, ...]:
@@ -52,12 +52,12 @@ class Container:
 
     def add_child(self, child: Component) -> None:
         """Put a child below the others."""
-        self._slots.append(_Slot(child))
+        self._slots.append(_CachedChild(child))
         self._mark_stale(len(self._slots) - 1)
 
     def insert_child(self, index: int, child: Component) -> None:
         """Put a child above the one at ``index``."""
-        self._slots.insert(index, _Slot(child))
+        self._slots.insert(index, _CachedChild(child))
         self._mark_stale(index)
 
     def remove_child(self, child: Component) -> None:
@@ -126,7 +126,7 @@ class Container:
         index = max(index, 0)
         self._stale_from = index if self._stale_from is None else min(self._stale_from, index)
 
-    def _draw(self, slots: Sequence[_Slot]) -> list[str]:
+    def _draw(self, slots: Sequence[_CachedChild]) -> list[str]:
         changed = [slot for slot in slots if slot.draw(self._width)]
         if changed:
             self._mark_stale(self._slots.index(changed[0]))
@@ -145,9 +145,9 @@ class Container:
             lines += slot.lines or ()
         self._lines = lines
 
-    def _slots_holding(self, wanted: set[int]) -> list[_Slot]:
+    def _slots_holding(self, wanted: set[int]) -> list[_CachedChild]:
         """The children that are or hold the components with these ids, from top to bottom."""
-        found: list[_Slot] = []
+        found: list[_CachedChild] = []
         for slot in reversed(self._slots):  # what ticks stands mostly below a long history
             held = _ids_within(slot.child, wanted)
             if held:

@@ -13,7 +13,7 @@ from pi.tui.containers import Container
 from pi.tui.input.reports import MouseReport
 from pi.tui.overlays import OverlayHandle
 from pi.tui.screen.history import Ledger
-from pi.tui.screen.pane_match import Tape
+from pi.tui.screen.pane_match import PaneText
 from pi.tui.screen.rows import Layer
 from pi.tui.screen.screen import Frame, Repaint, Screen
 from pi.tui.terminal import Size
@@ -77,7 +77,7 @@ class Display(Protocol):
         """The bytes of what was drawn last. Unlike drawing it takes no time to speak of."""
         ...
 
-    def resize(self, size: Size, tape: Tape | None = None) -> Repaint:
+    def resize(self, size: Size, tape: PaneText | None = None) -> Repaint:
         """Take another size; says how much must be painted for it.
 
         ``tape`` is what the pane in which it is shown has now, if it can say so.
@@ -157,7 +157,7 @@ class RegularDisplay:
         self._screen.show_cursor = self.show_cursor
         return self._screen.paint(self._frame, layers, repaint=repaint)
 
-    def resize(self, size: Size, tape: Tape | None = None) -> Repaint:
+    def resize(self, size: Size, tape: PaneText | None = None) -> Repaint:
         """Everything is written again at the new width, but inside a pane only the window."""
         if self._in_pane:
             return self._resize_in_place(size, tape)
@@ -184,7 +184,7 @@ class RegularDisplay:
         """Nothing: here the mouse belongs to the terminal."""
         return None
 
-    def _resize_in_place(self, size: Size, tape: Tape | None = None) -> Repaint:
+    def _resize_in_place(self, size: Size, tape: PaneText | None = None) -> Repaint:
         before = self._screen.frame_width
         grown = self.root.render(before) if size.columns != before else None
         self._screen.resize_in_place(size.columns, size.rows, grown=grown, tape=tape)

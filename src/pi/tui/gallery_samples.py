@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from pi.base.records import Record
 from pi.tui.component import Component
-from pi.tui.images.graphics import Picture, picture
+from pi.tui.images.graphics import ImageData, picture
 from pi.tui.style import ColourDepth, Style, painter
 from pi.tui.widgets.editor.editor import Editor, EditorTheme
 from pi.tui.widgets.input import Input
@@ -75,7 +75,7 @@ class Paints:
         self.title = painter(Style(colour=palette.accent, bold=True), depth)
 
 
-def sample_picture() -> Picture:
+def sample_picture() -> ImageData:
     """A picture to show."""
     # Pillow takes 20 ms to load; only this sample needs it.
     from PIL import Image as Pillow

@@ -30,7 +30,7 @@ class MouseEvent(Record):
     click_count: int = 0
 
 
-class MouseAnswer(Record):
+class MouseResult(Record):
     """What a component made of an event."""
 
     handled: bool = False
@@ -44,10 +44,10 @@ class MouseAnswer(Record):
 
 
 @runtime_checkable
-class TakesMouse(Protocol):
+class MouseTarget(Protocol):
     """A component that reacts to the mouse."""
 
-    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
+    def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
         """React; None or not ``handled`` passes the event on to what is around."""
         ...
 
@@ -55,7 +55,7 @@ class TakesMouse(Protocol):
 # A component that reacts to the mouse for one that does not.
 
 
-OnMouse: TypeAlias = Callable[[MouseEvent], MouseAnswer | None]
+OnMouse: TypeAlias = Callable[[MouseEvent], MouseResult | None]
 
 
 class MouseRegion:
@@ -85,6 +85,6 @@ class MouseRegion:
         """The child, which has all of it."""
         return [Area(self.child, 0, 0, self._width, self._height)]
 
-    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
+    def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
         """Let ``on_mouse`` decide."""
         return self._on_mouse(event)

@@ -18,7 +18,7 @@ from pi.tui.input.reports import (
     Colour,
     ColourScheme,
     DeviceAttributes,
-    Focus,
+    FocusReport,
     KittyFlags,
     ModeReport,
     Reply,
@@ -47,7 +47,7 @@ def scheme_from_environment(env: Mapping[str, str]) -> Scheme | None:
     return "light" if int(background) == 7 or 9 <= int(background) <= 15 else "dark"
 
 
-class Appearance:
+class ColourSchemeState:
     """What is known about the terminal's colours, best source first.
 
     The terminal's own word on dark or light, then its background colour, then ``COLORFGBG``, then
@@ -108,7 +108,7 @@ class Negotiation:
     def __init__(
         self,
         capabilities: Capabilities,
-        appearance: Appearance,
+        appearance: ColourSchemeState,
         *,
         write: Callable[[str], None],
         follow_scheme: bool = False,
@@ -189,7 +189,7 @@ class Negotiation:
             case ModeReport(mode=1004, state=state) if state in (1, 3) and self.has_focus is None:
                 # A multiplexer knows the mode, but passes on what it hears only to who wants that.
                 self.has_focus = None if self._capabilities.multiplexer else True
-            case Focus(gained=gained):
+            case FocusReport(gained=gained):
                 self.has_focus = gained
             case CellSize(width=width, height=height) if width > 0 and height > 0:
                 self.cell = reply

@@ -71,7 +71,7 @@ class Bounds(Record, kw_only=False):
     height: int
 
 
-class Space:
+class OverlayArea:
     """The part of the screen that an overlay may take."""
 
     def __init__(self, options: OverlayOptions, size: Size) -> None:
@@ -153,7 +153,7 @@ def _clamped(place: int, least: int, most: int) -> int:
 # Who gets the keys.
 
 
-class Focus:
+class FocusState:
     """The one component that has the focus, or none."""
 
     def __init__(self) -> None:
@@ -227,7 +227,7 @@ class Overlays:
     component below that had it last.
     """
 
-    def __init__(self, focus: Focus, *, size: Callable[[], Size]) -> None:
+    def __init__(self, focus: FocusState, *, size: Callable[[], Size]) -> None:
         self.focus = focus
         self._size = size
         self._stack: list[OverlayHandle] = []
@@ -302,7 +302,7 @@ class Overlays:
             handle.bounds = None
             if not self._is_visible(handle):
                 continue
-            space = Space(handle.options, self._size())
+            space = OverlayArea(handle.options, self._size())
             lines = handle.component.render(space.width)[: space.height]
             handle.bounds = space.bounds(len(lines))
             layers.append(Layer(handle.bounds.row, handle.bounds.column, space.width, lines))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from pi.base.records import Record
-from pi.tui.screen.pane_match import Tape
+from pi.tui.screen.pane_match import PaneText
 from pi.tui.terminal import Size, Timer, Timers
 
 FRAME_SECONDS = 1 / 60
@@ -63,7 +63,7 @@ class RenderLoop:
         self.paint_now()
 
 
-class Settle:
+class Debounce:
     """Waits until something has not happened again for a while, e.g. steps of a resize."""
 
     def __init__(self, timers: Timers, act: Callable[[], None], *, seconds: float) -> None:
@@ -101,11 +101,11 @@ LOOK_SECONDS = 2.5
 MOST_LOOKS = 5
 """How often a pane may have another size than it told before it is taken for somebody else's."""
 
-Look: TypeAlias = Callable[[Callable[[Tape | None], None]], Callable[[], object]]
+Look: TypeAlias = Callable[[Callable[[PaneText | None], None]], Callable[[], object]]
 """Looks at the pane and tells what it has, None if it cannot say; returns what ends that."""
 
 
-class Witness(Record):
+class PaneReader(Record):
     """How to learn what a pane has after a resize."""
 
     size: Callable[[], Size]
@@ -115,7 +115,7 @@ class Witness(Record):
     look: Look
 
 
-class Resizing:
+class ResizeTracker:
     """Waits until the size has not changed for a while, then looks at the pane, if it can.
 
     ``act`` gets what was seen there. A step that comes meanwhile begins everything anew.
@@ -124,15 +124,15 @@ class Resizing:
     def __init__(
         self,
         timers: Timers,
-        act: Callable[[Tape | None], None],
+        act: Callable[[PaneText | None], None],
         *,
         seconds: float,
-        witness: Witness | None = None,
+        witness: PaneReader | None = None,
     ) -> None:
         self._timers = timers
         self._act = act
         self._witness = witness
-        self._settle = Settle(timers, self._settled, seconds=seconds)
+        self._settle = Debounce(timers, self._settled, seconds=seconds)
         self._overdue: Timer | None = None
         self._end_look: Callable[[], object] | None = None
         self._looks = 0
@@ -169,7 +169,7 @@ class Resizing:
         if self._witness is not None and self._overdue is asked_for:
             self._end_look = self._witness.look(self._seen)
 
-    def _seen(self, tape: Tape | None) -> None:
+    def _seen(self, tape: PaneText | None) -> None:
         if self._witness is None or self._overdue is None:
             return
         self._looks += 1
@@ -183,17 +183,17 @@ class Resizing:
         self._act(tape if has_told else None)
 
 
-def looker(env: Mapping[str, str]) -> Look | None:
+def pane_reader(env: Mapping[str, str]) -> Look | None:
     """What looks at the pane that the environment names, if it is one of tmux."""
     pane = env.get("TMUX_PANE")
     if not (env.get("TMUX") and pane):
         return None
 
-    def look(done: Callable[[Tape | None], None]) -> Callable[[], object]:
+    def look(done: Callable[[PaneText | None], None]) -> Callable[[], object]:
         from pi.tui.terminals.tmux import (
-            look_at,  # not at the top: few are in tmux, and fewer resize it
+            read_tmux_pane,  # not at the top: few are in tmux, and fewer resize it
         )
 
-        return look_at(pane, env, done)
+        return read_tmux_pane(pane, env, done)
 
     return look

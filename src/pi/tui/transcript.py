@@ -22,7 +22,7 @@ STABLE_FRAMES = 30
 """Rows that stay the same for so many frames are taken for settled although others change."""
 
 
-class LiveCommit:
+class EarlyCommit:
     """Watches the frames of one block."""
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class Transcript:
         self._live_lines: list[list[str]] = []
         self._is_stale = True
         """Whether ``_lines`` must be put together again whatever the live blocks say."""
-        self._watch: tuple[Component, LiveCommit] | None = None
+        self._watch: tuple[Component, EarlyCommit] | None = None
         self._safe_rows: int | None = None
 
     @property
@@ -184,7 +184,7 @@ class Transcript:
         if told is not None:
             return told
         if self._watch is None or self._watch[0] is not block:
-            self._watch = (block, LiveCommit())
+            self._watch = (block, EarlyCommit())
         live_start: int = getattr(block, "live_region_start", None) or 0
         return max(live_start, self._watch[1].observe(rows))
 

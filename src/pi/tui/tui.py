@@ -13,13 +13,20 @@ from typing import Literal, TypeAlias
 from pi.base.records import Record
 from pi.tui.component import Component, wants_key_release
 from pi.tui.display import Display, Leave, RegularDisplay
-from pi.tui.input.decoder import Decoder, InputEvent, InputListener, InputPump, KeyListeners, Paste
+from pi.tui.input.decoder import (
+    Decoder,
+    InputEvent,
+    InputListener,
+    InputReader,
+    KeyListeners,
+    Paste,
+)
 from pi.tui.input.keys import is_key_release
 from pi.tui.input.reports import MouseReport, ScreenSize
-from pi.tui.negotiation import Appearance, Negotiation
-from pi.tui.overlays import Focus, OverlayHandle, OverlayOptions, Overlays
-from pi.tui.render_loop import Look, RenderLoop, Resizing, Witness, looker
-from pi.tui.screen.pane_match import Tape
+from pi.tui.negotiation import ColourSchemeState, Negotiation
+from pi.tui.overlays import FocusState, OverlayHandle, OverlayOptions, Overlays
+from pi.tui.render_loop import Look, PaneReader, RenderLoop, ResizeTracker, pane_reader
+from pi.tui.screen.pane_match import PaneText
 from pi.tui.screen.screen import Repaint
 from pi.tui.terminal import Capabilities, Listener, Size, Terminal, Timers, detect, timing
 
@@ -57,8 +64,8 @@ class TUI:
         self.terminal = terminal
         self.mode = mode
         self.capabilities = capabilities or detect(env)
-        self.appearance = Appearance(env)
-        self.overlays = Overlays(Focus(), size=lambda: terminal.size)
+        self.appearance = ColourSchemeState(env)
+        self.overlays = Overlays(FocusState(), size=lambda: terminal.size)
         self._size = terminal.size
         self.display = _display(mode, self._size, self.capabilities, strict=strict)
         self.display.show_cursor = self.capabilities.hardware_cursor
@@ -68,8 +75,8 @@ class TUI:
         self._decoder = Decoder(
             timing(env), ctrl_backspace=self.capabilities.brand == "windows-terminal"
         )
-        look = look or looker(env)
-        self._witness = look and Witness(
+        look = look or pane_reader(env)
+        self._witness = look and PaneReader(
             size=lambda: terminal.size, when_taken=self.negotiation.when_taken, look=look
         )
         self._on_gone = on_gone
@@ -165,8 +172,8 @@ class TUI:
         self._size = self.terminal.size
         self.display.resize(self._size)
         loop = RenderLoop(timers, self._paint, is_busy=lambda: self.terminal.backlog > 0)
-        pump = InputPump(self._decoder, timers, self._handle)
-        resizing = Resizing(
+        pump = InputReader(self._decoder, timers, self._handle)
+        resizing = ResizeTracker(
             timers,
             self._resized,
             seconds=SETTLE_SECONDS[self.capabilities.multiplexer],
@@ -245,7 +252,7 @@ class TUI:
             self._running.loop.stop()
             self._running.resizing.restart()
 
-    def _resized(self, tape: Tape | None) -> None:
+    def _resized(self, tape: PaneText | None) -> None:
         self._size = self.terminal.size
         self._repaint = self.display.resize(self._size, tape)
         self.overlays.settle()
@@ -301,8 +308,8 @@ class _Running(Record, kw_only=False):
     """What exists only while the terminal is ours."""
 
     loop: RenderLoop
-    pump: InputPump
-    resizing: Resizing
+    pump: InputReader
+    resizing: ResizeTracker
 
     def stop(self) -> None:
         self.loop.stop()

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pi.agent.compaction.budget import CompactionSettings, Item, estimate_tokens
+from pi.agent.compaction.budget import CompactionItem, CompactionSettings, estimate_tokens
 from pi.agent.compaction.compact import CompactionDetails, CompactionResult, compact
 from pi.agent.compaction.errors import CompactionError, CompactionFailed
-from pi.agent.compaction.prepare import Previous, prepare
+from pi.agent.compaction.prepare import PreviousSummary, prepare
 from pi.agent.compaction.summarise import question
 from pi.agent.compaction.text import serialise
 from pi.ai.messages import Usage
@@ -40,7 +40,7 @@ ITEMS = (
 
 
 async def run(
-    items: Sequence[Item],
+    items: Sequence[CompactionItem],
     ask: ScriptedAsk,
     chosen: CompactionSettings = TINY,
     previous: CompactionResult | None = None,
@@ -48,7 +48,7 @@ async def run(
     earlier = None
     if previous is not None:
         details = msgspec.to_builtins(previous.details)
-        earlier = Previous(summary=previous.summary, details=details)
+        earlier = PreviousSummary(summary=previous.summary, details=details)
     prepared = prepare(items, chosen, window=200_000, tokens_before=120, previous=earlier)
     return await compact(prepared, ask, chosen, model=MODEL)
 
@@ -189,7 +189,7 @@ LATEST = "How far are you with the numbers?"
 FILE = "src/parser/tabs.py"
 
 
-def turn(number: int, words: int) -> list[Item]:
+def turn(number: int, words: int) -> list[CompactionItem]:
     filler = f"step {number} " * words
     return [
         user(f"u{number}", f"Please look at part {number}. {filler}"),
@@ -199,7 +199,7 @@ def turn(number: int, words: int) -> list[Item]:
     ]
 
 
-def planted() -> list[list[Item]]:
+def planted() -> list[list[CompactionItem]]:
     return [
         [user("rule", f"Good. {RULE} Go on.")],
         [answer("task", f"Plan:\n- [ ] {TASK}\n- [x] something else")],
@@ -211,14 +211,16 @@ def planted() -> list[list[Item]]:
     ]
 
 
-def history(places: Sequence[int], turns: int, words: int) -> list[Item]:
+def history(places: Sequence[int], turns: int, words: int) -> list[CompactionItem]:
     parts = [turn(number, words) for number in range(turns)]
     for place, things in zip(places, planted(), strict=True):
         parts[place % turns] += things
     return [user("first", FIRST), *(item for part in parts for item in part)]
 
 
-async def survivors(items: list[Item], chosen: CompactionSettings, rounds: int) -> list[str]:
+async def survivors(
+    items: list[CompactionItem], chosen: CompactionSettings, rounds: int
+) -> list[str]:
     """What the model sees after each round of compacting and going on."""
     ask = ScriptedAsk(says(USELESS))
     previous: CompactionResult | None = None

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from pi.agent.compaction.budget import CompactionSettings, estimate_tokens
 from pi.agent.compaction.errors import CompactionFailed
-from pi.agent.compaction.summarise import SYSTEM, Guidance, Summariser, SummaryRequest, question
+from pi.agent.compaction.summarise import (
+    SYSTEM,
+    Summariser,
+    SummaryInstructions,
+    SummaryRequest,
+    question,
+)
 from pi.ai.messages import AssistantMessage, Context, Usage, UserMessage
 from pi.ai.models.model import Model
 from pi.base.records import replace
@@ -185,7 +191,7 @@ async def test_every_request_fits_the_model(
 ) -> None:
     model = replace(MODEL, context_window=window, max_tokens=largest)
     ask = ScriptedAsk(says(""), says("notes " * 3000))
-    guidance = Guidance(custom_instructions="focus", additional_context=("context",))
+    guidance = SummaryInstructions(custom_instructions="focus", additional_context=("context",))
 
     await summariser(ask, model).notes(
         [letter * size for size in sizes], "history", previous="p" * previous, guidance=guidance

@@ -14,7 +14,7 @@ import pytest
 from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
 from pi.ai.auth.login import Login, load_login
 from pi.ai.auth.login_settings import login_settings
-from pi.ai.auth.refresh import fresh
+from pi.ai.auth.refresh import refresh_if_expiring
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
 from pi.ai.http.client import HttpClient
@@ -51,7 +51,7 @@ class Desk:
         limit: float = 5.0,
         login: Login | None = None,
     ) -> OAuthCredential:
-        return await fresh(
+        return await refresh_if_expiring(
             PROVIDER,
             seen,
             login=login or load_login(PROVIDER),

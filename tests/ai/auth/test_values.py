@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from pi.ai.auth.config_values import (
     MOST_USED,
-    RememberedCommands,
+    CommandCache,
     escape,
     expand,
     may_expand,
     remember_used,
+    unresolved_reason,
     used_secrets,
-    why_not,
 )
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="commands for a POSIX shell")
@@ -90,7 +90,7 @@ async def test_a_command_inherits_no_descriptors_and_the_loop_goes_on(tmp_path: 
 
 @posix
 async def test_a_remembered_command_runs_once_and_a_failed_one_again(tmp_path: Path) -> None:
-    remembered = RememberedCommands()
+    remembered = CommandCache()
     count = "echo x >> runs; test -e ready && wc -l < runs"
 
     async def value() -> str | None:
@@ -106,7 +106,7 @@ async def test_a_remembered_command_runs_once_and_a_failed_one_again(tmp_path: P
 
 @posix
 async def test_a_remembered_command_runs_again_for_other_variables() -> None:
-    remembered = RememberedCommands()
+    remembered = CommandCache()
 
     values = [
         await expand("!echo $KEY", environ=ENVIRON | {"KEY": key}, remembered=remembered)
@@ -121,10 +121,10 @@ async def test_a_command_that_cannot_be_started_gives_nothing(tmp_path: Path) ->
 
 
 def test_why_there_is_no_value_is_told_without_the_value() -> None:
-    assert why_not("$A-${KEY}", ENVIRON) == "A is not set"
-    assert why_not("$A-${KEY}-$B", ENVIRON) == "A and B are not set"
-    assert why_not("", ENVIRON) == "it is empty"
-    assert why_not("!secret-command", ENVIRON) == (
+    assert unresolved_reason("$A-${KEY}", ENVIRON) == "A is not set"
+    assert unresolved_reason("$A-${KEY}-$B", ENVIRON) == "A and B are not set"
+    assert unresolved_reason("", ENVIRON) == "it is empty"
+    assert unresolved_reason("!secret-command", ENVIRON) == (
         "its command failed or printed nothing: run it in a terminal to see why"
     )
 

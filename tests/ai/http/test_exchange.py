@@ -10,7 +10,7 @@ from pi.ai.http.client import HttpClient
 from pi.ai.http.connection import Connection
 from pi.ai.http.errors import NO_TIMEOUTS, ConnectionLost, TimedOut, Timeouts
 from pi.ai.http.request import HttpRequest
-from pi.ai.http.response import Exchange
+from pi.ai.http.response import HttpExchange
 from tests.ai.http.raw_server import OK_EMPTY, Peer, answering, ok, raw_server
 
 LARGE = bytes(range(256)) * 40_000
@@ -157,4 +157,4 @@ async def test_an_exchange_on_a_connection_that_has_ended_fails_at_once() -> Non
     await connection.closed
 
     with pytest.raises(ConnectionLost, match="somebody did not answer"):
-        await Exchange(connection, NO_TIMEOUTS, bodiless=False).send(b"GET / HTTP/1.1\r\n\r\n")
+        await HttpExchange(connection, NO_TIMEOUTS, bodiless=False).send(b"GET / HTTP/1.1\r\n\r\n")

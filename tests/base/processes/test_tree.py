@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pi.base.processes import MARKER, Exit, spawn
-from pi.base.processes.tree import Running, descendants, from_ps, processes, signal_all
+from pi.base.processes.tree import ProcessInfo, descendants, from_ps, processes, signal_all
 from tests.base.processes.children import (
     ENV,
     HERE,
@@ -147,8 +147,8 @@ async def test_ending_spares_processes_of_others() -> None:
 # The table
 
 
-def running(pid: int, parent: int, *, group: int = 0, started: str = "1") -> Running:
-    return Running(pid, parent, group, group, started=started, stopped=False, marked=False)
+def running(pid: int, parent: int, *, group: int = 0, started: str = "1") -> ProcessInfo:
+    return ProcessInfo(pid, parent, group, group, started=started, stopped=False, marked=False)
 
 
 def test_descendants_come_after_their_parents_and_others_not_at_all() -> None:

@@ -14,7 +14,7 @@ from pi.agent.events import AgentSettled
 from pi.ai.errors import ProviderUnavailable
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.session.entries import BashExecution
-from pi.modes.headless import Prompt, run_json
+from pi.modes.headless import PromptInput, run_json
 from pi.modes.rpc.server import RpcServer
 from pi.testing import calls, says, thinks
 from tests.base.processes.children import passing_of
@@ -61,7 +61,9 @@ async def test_every_event_of_json_mode_tells_when_it_was(tmp_path: Path) -> Non
     stage = Stage(tmp_path, *SCRIPT)
     session = await stage.open()
     async with piped() as reader, asyncio.timeout(SECONDS), passing(stage):
-        await run_json(session, [Prompt(text="a"), Prompt(text="b")], reader.output, print)
+        await run_json(
+            session, [PromptInput(text="a"), PromptInput(text="b")], reader.output, print
+        )
         _header, *events = await reader.records()
     await session.close()
 

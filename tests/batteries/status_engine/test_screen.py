@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.batteries.status_engine.adapter import extension
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from tests.batteries.status_engine.git.repository import make_repository
 from tests.batteries.status_engine.stage import PATIENT, SECONDS
 from tests.modes.interactive.theatre import Theatre
@@ -20,7 +20,7 @@ class StatusTheatre(Theatre):
     """The application with the status engine."""
 
     def __init__(self, tmp_path: Path, setting: Any, **options: Any) -> None:
-        wanted = Wanted(discover=False, inline=(extension,))
+        wanted = ExtensionOptions(discover=False, inline=(extension,))
         super().__init__(tmp_path, extensions=wanted, **options)
         settings = json.dumps({"tui": {"statusEngine": setting}})
         self.stage.write(".pi/agent/settings.json", settings)

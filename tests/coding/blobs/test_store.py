@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.base.files import FileProblem
+from pi.base.files import FileAccessError
 from pi.coding.blobs.store import PREFIX, Blob, BlobStore
 
 DATA = b"\x89PNG picture"
@@ -60,7 +60,7 @@ def test_a_blob_that_was_changed_is_as_good_as_gone(
 def test_where_nothing_can_be_stored_that_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
-    with pytest.raises(FileProblem):
+    with pytest.raises(FileAccessError):
         BlobStore(tmp_path / "file").put(DATA)
 
 

@@ -19,14 +19,14 @@ from pi.base.records import replace
 from pi.coding.bus import Bus
 from pi.coding.compaction.automatic import CompactionPolicy
 from pi.coding.compaction.compactor import Compactor
-from pi.coding.compaction.events import Reason
+from pi.coding.compaction.events import CompactionReason
 from pi.coding.compaction.options import CompactionOptions
-from pi.coding.compaction.request import Surroundings
+from pi.coding.compaction.request import CompactionSession
 from pi.coding.compaction.strategies import ShakeStrategy, Strategy, SummaryStrategy
 from pi.coding.session.context import convert_to_llm
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import KnownEntry
-from pi.coding.session.opening import Shelf, new_session
+from pi.coding.session.opening import SessionLocation, new_session
 from pi.testing import FakeClock, Reply, ScriptedStream, says
 
 SMALL = replace(FAUX_MODEL, context_window=10_000, max_tokens=2_000)
@@ -61,10 +61,12 @@ class Stage:
         self.handed: list[str] = []
         self.summariser = ScriptedStream(*summaries)
         self.stream = ScriptedStream(*steps)
-        self.log = new_session(Shelf(directory=None, cwd="/somewhere", report=lambda text: None))
+        self.log = new_session(
+            SessionLocation(directory=None, cwd="/somewhere", report=lambda text: None)
+        )
         self.conversation = SessionConversation(self.log)
         self.options = options
-        self.around = Surroundings(
+        self.around = CompactionSession(
             conversation=lambda: self.conversation,
             add=self._add,
             bus=self.bus,
@@ -123,7 +125,7 @@ class Stage:
     async def _hand_off(self, document: str) -> None:
         self.handed.append(document)
 
-    def _asking(self, model: Model, reason: Reason, is_last: bool) -> Ask:
+    def _asking(self, model: Model, reason: CompactionReason, is_last: bool) -> Ask:
         async def ask(request: SummaryRequest) -> AssistantMessage:
             stream = self.summariser(model, request.context, StreamOptions())
             return await stream.result()

@@ -19,14 +19,14 @@ from pi.coding.compaction.events import (
     CompactionResult,
     CompactionStart,
 )
-from pi.coding.compaction.request import Wish
+from pi.coding.compaction.request import CompactionRequest
 from pi.coding.compaction.strategies import Declined, HandOff, Outcome, SummaryStrategy, Work
 from pi.coding.session.entries import Compaction
 from pi.testing import Reply, says
 from tests.coding.compaction.stage import OPTIONS, SMALL, SUMMARY, Stage, always
 
 LONG = "word " * 2_000
-MANUAL = Wish(reason="manual")
+MANUAL = CompactionRequest(reason="manual")
 
 
 async def stage_with(*summaries: Step, **options: object) -> Stage:
@@ -62,7 +62,9 @@ async def test_a_compaction_is_one_new_entry_that_knows_everything() -> None:
 
 async def test_instructions_reach_the_summarising_model() -> None:
     stage = await stage_with(always)
-    await stage.compactor.compact(Wish(reason="manual", instructions="focus on the tests"))
+    await stage.compactor.compact(
+        CompactionRequest(reason="manual", instructions="focus on the tests")
+    )
 
     assert "focus on the tests" in str(stage.summariser.requests[0].messages)
 
@@ -193,7 +195,7 @@ async def test_a_directed_compaction_is_always_a_summary() -> None:
         options=replace(OPTIONS, strategy="snapcompact"),
         strategies={"snapcompact": picky, "context-full": SummaryStrategy()},
     )
-    await stage.compactor.compact(Wish(reason="manual", instructions="mind the gap"))
+    await stage.compactor.compact(CompactionRequest(reason="manual", instructions="mind the gap"))
 
     assert picky.asked == []
 

@@ -11,7 +11,7 @@ import pytest
 
 from pi.agent.tools.define import tool
 from pi.base.records import replace
-from pi.coding.compaction.request import Wish
+from pi.coding.compaction.request import CompactionRequest
 from pi.testing import Reply, calls, says
 from tests.coding.compaction.stage import OPTIONS, SMALL, Stage, always
 
@@ -65,7 +65,7 @@ async def test_what_matters_survives_any_number_of_compactions(seed: int, times:
     stage = Stage(summaries=[always], options=options, model=ROOMY, tools=[edit])
     await history(stage, seed)
     for n in range(times):
-        await stage.compactor.compact(Wish(reason="manual"))
+        await stage.compactor.compact(CompactionRequest(reason="manual"))
         assert_survived(stage)
         if n < times - 1:
             for more in range(12):
@@ -87,6 +87,6 @@ async def test_an_order_in_a_huge_message_survives_although_almost_nothing_is_ke
         await told(stage, f"{n} {FILLER}", says(f"answer {n} {FILLER}"))
 
     for _ in range(2):
-        await stage.compactor.compact(Wish(reason="manual"))
+        await stage.compactor.compact(CompactionRequest(reason="manual"))
         assert "- Always answer in French. [entry " in stage.shown
         await told(stage, FILLER, says(FILLER))

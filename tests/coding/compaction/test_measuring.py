@@ -17,13 +17,13 @@ from pi.coding.session.entries import (
     MessageEntry,
 )
 from pi.coding.session.log import SessionLog
-from pi.coding.session.opening import Shelf, new_session
+from pi.coding.session.opening import SessionLocation, new_session
 from tests.coding.session.sessions import append_all, make_shelf, user
 
 
 def conversation() -> SessionConversation:
     return SessionConversation(
-        new_session(Shelf(directory=None, cwd="/somewhere", report=lambda text: None))
+        new_session(SessionLocation(directory=None, cwd="/somewhere", report=lambda text: None))
     )
 
 

@@ -25,8 +25,8 @@ from pi.coding.export.redaction import Redactor
 from pi.coding.session.entries import Entry, ModelChange, SessionHeader, UnknownEntry
 from pi.coding.session.errors import NotASession, SessionNotFound
 from pi.coding.session.log import SessionLog
-from pi.coding.session.naming import Stamps
-from pi.coding.session.opening import Shelf, new_session, open_session, read_session
+from pi.coding.session.naming import IdFactory
+from pi.coding.session.opening import SessionLocation, new_session, open_session, read_session
 from tests.coding.export.sessions import HEADER, SECRET, chain, message, said, sample
 from tests.coding.session.sessions import SESSIONS
 
@@ -43,7 +43,7 @@ def session_file(tmp_path: Path) -> Path:
 
 
 def in_memory() -> SessionLog:
-    log = new_session(Shelf(None, "/home/ada", lambda _: None))
+    log = new_session(SessionLocation(None, "/home/ada", lambda _: None))
     log.append(message(said("hello")))
     return log
 
@@ -152,7 +152,7 @@ def test_a_session_in_memory_cannot_be_exported(tmp_path: Path) -> None:
 
 
 def test_a_session_in_which_nothing_was_said_cannot_be_exported(tmp_path: Path) -> None:
-    log = new_session(Shelf(tmp_path, "/home/ada", lambda _: None))
+    log = new_session(SessionLocation(tmp_path, "/home/ada", lambda _: None))
     log.append(ModelChange(provider="mock", model_id="m"))
 
     with pytest.raises(ExportFailed, match=NOTHING_YET):
@@ -160,11 +160,13 @@ def test_a_session_in_which_nothing_was_said_cannot_be_exported(tmp_path: Path) 
 
 
 def test_a_branch_is_a_session_file_that_opens(session_file: Path, tmp_path: Path) -> None:
-    whole = SessionLog(read_session(session_file, Stamps()), Stamps())
+    whole = SessionLog(read_session(session_file, IdFactory()), IdFactory())
     whole.move_to("e22")
     (tmp_path / "branch.jsonl").write_bytes(branch_lines(whole, Redactor()))
 
-    branch = open_session(tmp_path / "branch.jsonl", Shelf(tmp_path, "/home/ada", lambda _: None))
+    branch = open_session(
+        tmp_path / "branch.jsonl", SessionLocation(tmp_path, "/home/ada", lambda _: None)
+    )
     branch.close()
 
     assert list(branch.entries()) == [sample()[n] for n in (*range(10), 21, 22)]

@@ -11,7 +11,7 @@ import pytest
 from pi.coding.export.files import ExportFailed, ShareFailed
 from pi.coding.export.share import Shared, command_handler, share_session
 from pi.coding.session.log import SessionLog
-from pi.coding.session.opening import Shelf, new_session
+from pi.coding.session.opening import SessionLocation, new_session
 from tests.coding.export.sessions import SECRET, message, said
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="gh is played by a shell script")
@@ -222,7 +222,7 @@ async def test_cancelling_ends_the_upload_and_leaves_nothing_behind(
 
 @pytest.mark.trap(220)
 async def test_a_session_without_a_file_is_not_shared(place: Place) -> None:
-    log = new_session(Shelf(None, "/home/ada", lambda _: None))
+    log = new_session(SessionLocation(None, "/home/ada", lambda _: None))
     log.append(message(said("hello")))
 
     with pytest.raises(ExportFailed, match="Cannot export in-memory session to HTML"):

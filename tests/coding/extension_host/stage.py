@@ -13,7 +13,7 @@ from pi.ai.events import StreamEvent
 from pi.ai.providers.faux import Step
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.contributions.model_wraps import Ask, ModelRequest, ModelWrap
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.host import ExtensionHost
 from pi.coding.port.ui import ExtensionUI
 from pi.coding.runtime.session.agent_session import AgentSession
@@ -51,7 +51,7 @@ async def playing(
 ) -> AsyncIterator[Play]:
     """A session with these extensions and this script, started."""
     stage = Stage(tmp_path, *steps)
-    wanted = Wanted(discover=False, inline=extensions, **options.pop("wanted", {}))
+    wanted = ExtensionOptions(discover=False, inline=extensions, **options.pop("wanted", {}))
     ui = options.pop("ui", None)
     session = await stage.open(extensions=wanted, **options)
     try:

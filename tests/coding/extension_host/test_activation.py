@@ -9,16 +9,16 @@ from pi.coding.extension_host.discovery.manifest import (
     Manifest,
     ToolManifest,
     asks_session,
+    can_defer,
     is_for,
-    may_sleep,
     wanted_at_start,
     wanted_in,
 )
 from pi.coding.port.ui import Mode
 from pi.coding.session.entries import Custom, CustomMessageEntry
 from pi.coding.session.log import SessionLog
-from pi.coding.session.naming import Stamps
-from pi.coding.session.opening import Shelf, new_session
+from pi.coding.session.naming import IdFactory
+from pi.coding.session.opening import SessionLocation, new_session
 from pi.coding.settings.settings import Settings
 
 
@@ -27,8 +27,10 @@ def waiting_for(*triggers: str) -> Manifest:
 
 
 def session() -> SessionLog:
-    stamps = Stamps(SystemClock(), bytes)
-    return new_session(Shelf(directory=None, cwd="/home/ada/project", report=print, stamps=stamps))
+    stamps = IdFactory(SystemClock(), bytes)
+    return new_session(
+        SessionLocation(directory=None, cwd="/home/ada/project", report=print, stamps=stamps)
+    )
 
 
 @pytest.mark.parametrize(
@@ -62,7 +64,7 @@ def test_what_is_known_at_the_start_decides(triggers: tuple[str, ...], wanted: b
     ],
 )
 def test_what_nobody_can_meet_before_a_command_may_sleep(manifest: Manifest, sleeps: bool) -> None:
-    assert may_sleep(manifest, {"budget": "15m"}, "print") is sleeps
+    assert can_defer(manifest, {"budget": "15m"}, "print") is sleeps
 
 
 def test_the_screen_is_the_interactive_mode() -> None:

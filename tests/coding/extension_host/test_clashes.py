@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.contributions.registries import clashes
-from pi.coding.port.extensions import Clash
+from pi.coding.port.extensions import NameConflict
 from tests.coding.extension_host.stage import playing
 
 
@@ -27,8 +27,8 @@ async def test_names_that_somebody_else_has_are_known(tmp_path: Path) -> None:
     lost = {"loser": "<inline:1:first>", "winner": "<inline:2:second>"}
     async with playing(tmp_path, first, second) as play:
         assert clashes(play.host.registries) == [
-            Clash(kind="flag", name="plan", **lost),
-            Clash(kind="section", name="rules", **lost),
-            Clash(kind="service", name="stack", **lost),
-            Clash(kind="command", name="model", loser="<inline:1:first>", winner="pi"),
+            NameConflict(kind="flag", name="plan", **lost),
+            NameConflict(kind="section", name="rules", **lost),
+            NameConflict(kind="service", name="stack", **lost),
+            NameConflict(kind="command", name="model", loser="<inline:1:first>", winner="pi"),
         ]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pi.coding.port.drawing import Drawn, made
+from pi.coding.port.drawing import GuardedDrawable, made
 
 
 class Line:
@@ -37,7 +37,7 @@ def test_a_maker_is_given_as_much_as_it_asks_for() -> None:
 
 def test_what_fails_is_told_once_and_is_empty_from_then_on() -> None:
     told: list[str] = []
-    broken = Drawn(Broken(), lambda problem: told.append(str(problem)))
+    broken = GuardedDrawable(Broken(), lambda problem: told.append(str(problem)))
 
     assert [broken.render(9), broken.render(9)] == [(), ()]
     broken.invalidate()
@@ -47,7 +47,7 @@ def test_what_fails_is_told_once_and_is_empty_from_then_on() -> None:
 
 def test_what_does_not_fail_is_drawn_as_it_is() -> None:
     line = Line()
-    drawn = Drawn(line, lambda problem: None)
+    drawn = GuardedDrawable(line, lambda problem: None)
 
     drawn.invalidate()
 

@@ -19,9 +19,9 @@ from pi.ai.stream import Flush
 from pi.ai.wire_support.exchange import Services
 from pi.base.errors import PiError
 from pi.base.records import replace
-from pi.coding.bus import Question
+from pi.coding.bus import Query
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.events.handlers import EVENTS
 from pi.testing import FakeClock, ScriptedProvider
 from tests.coding.extension_host.stage import FakeUI, Play
@@ -37,7 +37,7 @@ PLAIN = replace(FAUX_MODEL, id="plain")
 SETTINGS = {"compaction": {"keepRecentTokens": 10}, "cacheWarming": "idle"}
 QUIET = {"tool_call", "user_bash"}
 """Failures that are no news: they forbid something."""
-QUESTIONS = {name for name, kind in EVENTS.items() if issubclass(kind, Question)}
+QUESTIONS = {name for name, kind in EVENTS.items() if issubclass(kind, Query)}
 FAILURES = {
     "observes": set[str](),
     "answers nonsense": QUESTIONS - QUIET,
@@ -141,7 +141,7 @@ async def act(play: Play) -> None:
 @pytest.mark.parametrize("how", ["observes", "answers nonsense", "raises", "hangs"])
 async def test_every_event_happens_and_no_handler_stops_the_story(tmp_path: Path, how: str) -> None:
     handlers, stage = Handlers(how), Stage(tmp_path)
-    wanted = Wanted(discover=False, inline=(handlers.extension,))
+    wanted = ExtensionOptions(discover=False, inline=(handlers.extension,))
     passing = asyncio.ensure_future(handlers.time_passes(stage.clock))
     async with asyncio.timeout(60):
         session = await stage.open(extensions=wanted, settings=SETTINGS)

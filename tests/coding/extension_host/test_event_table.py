@@ -9,7 +9,7 @@ import pytest
 from msgspec import NODEFAULT
 
 from pi.ai.messages import AssistantMessage, Text, UserMessage
-from pi.coding.bus import Question
+from pi.coding.bus import Query
 from pi.coding.compaction.events import CompactDecision, CompactingAnswer, TreeDecision
 from pi.coding.extension_host.events.answers import Block, ResourcesAnswer
 from pi.coding.extension_host.events.handlers import EVENTS
@@ -90,7 +90,7 @@ async def dispatch(desk: Desk, name: str, *handlers: Any) -> Any:
     for handler in handlers:
         desk.on(name, handler)
     event = sample(name)
-    if isinstance(event, Question):
+    if isinstance(event, Query):
         return await desk.in_time(desk.hooks.ask(event), 31)
     return await desk.in_time(desk.hooks.tell(event), 31)
 
@@ -136,7 +136,7 @@ async def test_a_final_answer_ends_the_question(name: str) -> None:
 
 
 def test_every_question_and_nothing_else_can_be_answered() -> None:
-    questions = {name for name, kind in EVENTS.items() if issubclass(kind, Question)}
+    questions = {name for name, kind in EVENTS.items() if issubclass(kind, Query)}
 
     assert set(CHANGES) == questions
 

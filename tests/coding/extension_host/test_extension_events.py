@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from pi.coding.bus import Owner
-from pi.coding.extension_host.api.messages import EventBus, ExtensionEvent
+from pi.coding.extension_host.api.messages import ExtensionChannel, ExtensionEvent
 
 ME = Owner(name="me", path="/me.py")
 
@@ -13,7 +13,7 @@ ME = Owner(name="me", path="/me.py")
 async def test_whoever_listens_to_a_name_hears_what_is_emitted_under_it() -> None:
     failures: list[str] = []
     heard: list[Any] = []
-    bus = EventBus(lambda owner, event, problem: failures.append(f"{event}: {problem}"))
+    bus = ExtensionChannel(lambda owner, event, problem: failures.append(f"{event}: {problem}"))
 
     async def slow(data: Any) -> None:
         heard.append(("slow", data))

@@ -9,7 +9,11 @@ import pytest
 from pi.ai.providers.faux import says
 from pi.coding.bus import NamedRegistry, Owner
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.contributions.commands import OwnedMode, checked_prefix, mode_of
+from pi.coding.extension_host.contributions.commands import (
+    RegisteredInputMode,
+    checked_prefix,
+    mode_of,
+)
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.port.extensions import InputMode
 from tests.coding.extension_host.stage import playing
@@ -18,13 +22,13 @@ from tests.coding.runtime.test_elsewhere import FakeRemote
 OWNER = Owner(name="kernel", path="/home/ada/kernel.py")
 
 
-def owned(prefix: str) -> OwnedMode:
+def owned(prefix: str) -> RegisteredInputMode:
     mode = InputMode(label=prefix, run=lambda text, ctx: None)
-    return OwnedMode(prefix=prefix, mode=mode, context=None, owner=OWNER)
+    return RegisteredInputMode(prefix=prefix, mode=mode, context=None, owner=OWNER)
 
 
 def test_the_longest_prefix_takes_a_text() -> None:
-    modes: NamedRegistry[OwnedMode] = NamedRegistry()
+    modes: NamedRegistry[RegisteredInputMode] = NamedRegistry()
     for prefix in ("$", "$$"):
         modes.add(prefix, owned(prefix), OWNER)
 

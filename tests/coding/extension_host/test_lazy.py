@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from pi.ai.providers.faux import calls, says
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.loading.modules import module_name
-from pi.coding.runtime.extensions.session_extensions import Extensions
-from pi.coding.runtime.options import ToolWishes
+from pi.coding.runtime.extensions.session_extensions import SessionExtensions
+from pi.coding.runtime.options import ToolFilter
 from pi.coding.session.entries import Custom
 from pi.coding.session.log import SessionLog
-from pi.coding.session.opening import Shelf, new_session
+from pi.coding.session.opening import SessionLocation, new_session
 from tests.coding.extension_host.waiting import STARTED, kit, said
 from tests.coding.runtime.stage import Stage
 
@@ -115,7 +115,7 @@ async def test_a_manifest_that_waits_for_no_event_of_ours_leaves_nothing(tmp_pat
 async def test_what_is_so_when_a_session_begins_can_load_it(
     tmp_path: Path, trigger: str, settings: str, told: list[str]
 ) -> None:
-    def with_entry(shelf: Shelf) -> SessionLog:
+    def with_entry(shelf: SessionLocation) -> SessionLog:
         log = new_session(shelf)
         log.append(Custom(custom_type="kit", data=1))
         return log
@@ -123,7 +123,9 @@ async def test_what_is_so_when_a_session_begins_can_load_it(
     stage = Stage(tmp_path)
     stage.write(".pi/agent/settings.json", settings)
     path = kit(stage, f'activate = ["{trigger}"]', STARTED)
-    session = await stage.open(open_log=with_entry, extensions=Wanted(flags={"kit": "15m"}))
+    session = await stage.open(
+        open_log=with_entry, extensions=ExtensionOptions(flags={"kit": "15m"})
+    )
     await session.start()
 
     assert said(session) == told
@@ -179,7 +181,7 @@ def note(event, ctx):
     return {"content": [{"type": "text", "text": f"seen {event.tool_name}"}]}
 """
     kit(stage, 'activate = ["tool:read", "event:session_compact"]', body)
-    session = await stage.open(tools=ToolWishes(only=("ls", "read")))
+    session = await stage.open(tools=ToolFilter(only=("ls", "read")))
 
     await session.prompt("go")
 
@@ -256,7 +258,7 @@ pi.add_input_mode("$", InputMode(label="python", run=run))
     ],
 )
 async def test_a_manifest_that_promises_too_much_is_told(
-    tmp_path: Path, use: Callable[[Extensions], Awaitable[bool]], problem: str
+    tmp_path: Path, use: Callable[[SessionExtensions], Awaitable[bool]], problem: str
 ) -> None:
     stage = Stage(tmp_path)
     path = kit(stage, KEYS, "pass")

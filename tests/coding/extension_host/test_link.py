@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pi.coding.extension_host.errors import ExtensionError, StaleSession
-from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.link import SessionLink
 from pi.coding.extension_host.scope import Scope
 from pi.testing import FakeClock
 
@@ -16,7 +16,7 @@ async def test_a_session_is_there_between_its_start_and_its_end() -> None:
     session: Any = object()
     sessions: list[Any] = []
     start = Path("/home/ada/project")
-    link = Link(scope, lambda: sessions[0] if sessions else None, start)
+    link = SessionLink(scope, lambda: sessions[0] if sessions else None, start)
 
     with pytest.raises(ExtensionError, match="no session yet"):
         _ = link.session

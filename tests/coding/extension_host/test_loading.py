@@ -11,7 +11,7 @@ import pytest
 from pi.ai.providers.faux import says
 from pi.coding.bus import NamedRegistry, OrderedList
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.events.handlers import EVENTS
 from pi.coding.extension_host.host import ExtensionHost
 from pi.coding.extension_host.loading.modules import PREFIX, module_name
@@ -187,7 +187,7 @@ async def test_of_two_tools_with_one_name_that_of_the_command_line_counts(tmp_pa
     stage.write(".pi/agent/extensions/a.py", code("user"))
     stage.write("project/.pi/extensions/b.py", code("project"))
     explicit = stage.write("c.py", code("explicit"))
-    wanted = Wanted(paths=(str(explicit),))
+    wanted = ExtensionOptions(paths=(str(explicit),))
     session = await stage.open(approve=True, extensions=wanted)
     host = session.extensions.host
 
@@ -212,7 +212,7 @@ async def test_a_factory_may_be_asynchronous_and_must_not_hang(tmp_path: Path) -
 
     stage = Stage(tmp_path)
     opening = asyncio.ensure_future(
-        stage.open(extensions=Wanted(discover=False, inline=(bad, good)))
+        stage.open(extensions=ExtensionOptions(discover=False, inline=(bad, good)))
     )
     await stage.clock.advance(31)
     session = await opening

@@ -6,7 +6,7 @@ import pytest
 
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import LoginCancelled
-from pi.ai.auth.login import AuthUrl, DeviceCode, Progress, Prompt
+from pi.ai.auth.login import AuthUrl, DeviceCode, LoginProgress, LoginPrompt
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
 from pi.ai.request import Access
@@ -50,12 +50,12 @@ async def test_a_login_asks_and_shows_what_it_wants() -> None:
     assert ui.notices == [
         AuthUrl(url="https://acme.example", instructions="agree there"),
         DeviceCode(user_code="AB-CD", url="https://acme.example/device", expires_in=60),
-        Progress(message="waiting"),
+        LoginProgress(message="waiting"),
     ]
     assert ui.prompts == [
-        Prompt(kind="text", message="Name?", placeholder="you"),
-        Prompt(kind="secret", message="Key?"),
-        Prompt(kind="manual_code", message="Code?"),
+        LoginPrompt(kind="text", message="Name?", placeholder="you"),
+        LoginPrompt(kind="secret", message="Key?"),
+        LoginPrompt(kind="manual_code", message="Code?"),
     ]
 
 

@@ -11,7 +11,7 @@ from pi.ai.messages import AssistantMessage, ToolCall, ToolResultMessage
 from pi.ai.providers.faux import calls, says
 from pi.coding.bus import Owner
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.contributions.tools import OwnedPolicy, OwnedWatcher, owned
+from pi.coding.extension_host.contributions.tools import GuardedPolicy, GuardedWatcher, owned
 from tests.coding.extension_host.stage import playing
 
 
@@ -78,7 +78,7 @@ def test_only_who_watches_tokens_is_shown_them() -> None:
     owner = Owner(name="me", path="/me.py")
     quiet, loud = (owned(each, owner, lambda *_: None) for each in (Quiet(), Broken()))
 
-    assert (type(quiet), type(loud)) == (OwnedPolicy, OwnedWatcher)
+    assert (type(quiet), type(loud)) == (GuardedPolicy, GuardedWatcher)
     assert type(quiet).on_delta is Policy.on_delta
 
 

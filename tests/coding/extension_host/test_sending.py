@@ -9,7 +9,7 @@ import pytest
 from pi.ai.messages import AssistantMessage, Image, Text, UserMessage, blocks
 from pi.ai.providers.faux import calls, says
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.api.messages import NextTurn
+from pi.coding.extension_host.api.messages import NextTurnMessages
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.session.entries import CustomMessage
 from tests.coding.extension_host.stage import Play, playing
@@ -131,7 +131,7 @@ async def test_an_entry_is_kept_and_told(tmp_path: Path) -> None:
 
 
 def test_what_waits_for_the_next_turn_waits_once() -> None:
-    waiting = NextTurn()
+    waiting = NextTurnMessages()
     message = CustomMessage(custom_type="x", content="y")
     waiting.add(message)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pi.coding.extension_host.api.storage import SharedThings
+from pi.coding.extension_host.api.storage import SharedObjects
 from pi.coding.extension_host.scope import Scope
 from pi.testing import FakeClock
 
@@ -15,7 +15,7 @@ class Room:
 
     def __init__(self) -> None:
         self.clock = FakeClock()
-        self.things = SharedThings()
+        self.things = SharedObjects()
         self.story: list[str] = []
 
     def session(self) -> Scope:

@@ -5,7 +5,7 @@ import pytest
 from pi.base.records import replace
 from pi.coding.extension_host.discovery.finding import Candidate
 from pi.coding.extension_host.discovery.manifest import Manifest
-from pi.coding.extension_host.dormant import Sleeping
+from pi.coding.extension_host.dormant import DormantExtensions
 from pi.coding.resources.sources import SourceInfo
 
 
@@ -25,7 +25,7 @@ FAR = candidate("far", commands={"far": "elsewhere"}, activate=("command:far",),
 
 
 def test_commands_are_known_by_manifests_and_numbered_like_others() -> None:
-    sleeping = Sleeping({}, "print")
+    sleeping = DormantExtensions({}, "print")
 
     assert sleeping.take([NAP, FAR])
     assert [(name, each.description) for name, each in sleeping.commands.listed()] == [
@@ -39,7 +39,7 @@ def test_commands_are_known_by_manifests_and_numbered_like_others() -> None:
 
 
 def test_the_name_of_a_command_may_be_written_with_its_slash() -> None:
-    sleeping = Sleeping({}, "print")
+    sleeping = DormantExtensions({}, "print")
     sleeping.take([candidate("nap", commands={"/nap": "rest"}, activate=("command:/nap",))])
 
     assert [(name, each.description) for name, each in sleeping.commands.listed()] == [
@@ -58,7 +58,7 @@ def test_the_name_of_a_command_may_be_written_with_its_slash() -> None:
     ids=lambda each: each.name,
 )
 def test_if_one_may_not_sleep_none_does(restless: Candidate) -> None:
-    sleeping = Sleeping({"fast": True}, "print")
+    sleeping = DormantExtensions({"fast": True}, "print")
 
     assert not sleeping.take([NAP, restless])
     assert not sleeping
@@ -66,7 +66,7 @@ def test_if_one_may_not_sleep_none_does(restless: Candidate) -> None:
 
 
 def test_of_one_that_is_found_twice_the_first_counts() -> None:
-    sleeping = Sleeping({}, "print")
+    sleeping = DormantExtensions({}, "print")
     sleeping.take([NAP, replace(NAP, rank="explicit")])
     sleeping.take([replace(NAP, rank="project")])
 
@@ -74,7 +74,7 @@ def test_of_one_that_is_found_twice_the_first_counts() -> None:
 
 
 def test_those_that_are_woken_sleep_no_more() -> None:
-    sleeping = Sleeping({}, "print")
+    sleeping = DormantExtensions({}, "print")
     sleeping.take([NAP, DOZE])
 
     assert sleeping.wake() == [NAP, DOZE]

@@ -21,7 +21,7 @@ from pi.coding.extension_host.contributions.model_wraps import ModelRequest
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.files.layers import FileChange, FileWrite, FileWritten
 from pi.coding.port.results import SubSession
-from pi.coding.runtime.options import ToolWishes
+from pi.coding.runtime.options import ToolFilter
 from tests.coding.extension_host.stage import playing
 
 
@@ -228,7 +228,7 @@ async def test_whoever_guards_a_session_guards_those_that_work_for_its_helpers(
 @pytest.mark.trap(136)
 async def test_a_nested_session_has_no_tools_that_the_person_has_ruled_out(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    tools = ToolWishes(only=("read", "bash"), without=("bash",))
+    tools = ToolFilter(only=("read", "bash"), without=("bash",))
 
     async with playing(tmp_path, apis.append, steps=(says("a"),), tools=tools) as play:
         handle = await apis[0].sub_session(SubSession(prompt="go", tools=("read", "bash", "write")))

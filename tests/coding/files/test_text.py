@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.files.text import NotText, TextForm, decode, shown_text
+from pi.coding.files.text import NotText, TextForm, decode, display_text
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_bytes_that_only_begin_like_utf16_are_no_text() -> None:
 def test_any_bytes_can_be_shown() -> None:
     wide = codecs.BOM_UTF16_LE + "é\n".encode("utf-16-le")
 
-    assert [shown_text(data) for data in (b"\xef\xbb\xbfa", b"a\xff", wide, b"")] == [
+    assert [display_text(data) for data in (b"\xef\xbb\xbfa", b"a\xff", wide, b"")] == [
         "a",
         "a\ufffd",
         "é\n",

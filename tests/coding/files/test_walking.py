@@ -3,10 +3,10 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from pi.coding.tools.listing import Entry, walk
+from pi.coding.tools.listing import WalkedFile, walk
 
 
-def nothing(entry: Entry) -> bool:
+def nothing(entry: WalkedFile) -> bool:
     return False
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pi.base.clock import SystemClock
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.source import Shelf
+from pi.coding.packages.source import PackageLocation
 from pi.coding.packages.store import PackageStore
 from pi.coding.resources.sources import Scope
 from tests.coding.packages.making import FakeNpm, Repository
@@ -46,9 +46,9 @@ def programs(npm: FakeNpm, wheelhouse: Path) -> Programs:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
+def shelf(tmp_path: Path) -> PackageLocation:
     """The person's own."""
-    return Shelf(scope="user", base=tmp_path / "agent")
+    return PackageLocation(scope="user", base=tmp_path / "agent")
 
 
 MakeStore = Callable[..., PackageStore]
@@ -60,7 +60,7 @@ def make_store(tmp_path: Path, programs: Programs) -> MakeStore:
 
     def make(scope: Scope = "user", programs: Programs = programs) -> PackageStore:
         base = tmp_path / ("agent" if scope == "user" else "site/.pi")
-        shelf = Shelf(scope=scope, base=base)
+        shelf = PackageLocation(scope=scope, base=base)
         lock = tmp_path / "agent" / ".packages.lock"
         return PackageStore(shelf, programs, lock=lock, clock=SystemClock())
 

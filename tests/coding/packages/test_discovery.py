@@ -6,14 +6,20 @@ import pytest
 
 from pi.coding.packages.discovery import Layer, find_packages, must_be_usable
 from pi.coding.packages.entries import KINDS, read_entries
-from pi.coding.packages.source import InstallFailed, LocalSource, PypiSource, Shelf
-from pi.coding.resources.discovery import Lists, Resources, Surroundings, Wanted, discover
+from pi.coding.packages.source import InstallFailed, LocalSource, PackageLocation, PypiSource
+from pi.coding.resources.discovery import (
+    ResourceLists,
+    ResourceOptions,
+    Resources,
+    ResourceSearch,
+    discover,
+)
 from pi.coding.resources.sources import Place, Scope
 from tests.coding.packages.making import make_package
 
 
 def layer(scope: Scope, base: Path, *entries: object) -> Layer:
-    shelf = Shelf(scope=scope, base=base)
+    shelf = PackageLocation(scope=scope, base=base)
     return Layer(shelf=shelf, entries=tuple(read_entries(list(entries))))
 
 
@@ -165,28 +171,28 @@ def test_a_persons_own_skill_hides_one_of_a_package_and_the_command_line_hides_b
     make_package(tmp_path / "cli", "a/SKILL.md")
     packages = find_packages([layer("user", tmp_path / "agent", "../pk")])
 
-    def found(wanted: Wanted) -> Resources:
+    def found(wanted: ResourceOptions) -> Resources:
         base = tmp_path / "agent"
-        where = Surroundings(
+        where = ResourceSearch(
             cwd=tmp_path,
             agent_dir=base,
             home=tmp_path,
             trusted=False,
             trusts=lambda folder: False,
-            user=Lists(base=base),
-            project=Lists(base=base),
+            user=ResourceLists(base=base),
+            project=ResourceLists(base=base),
             extra=packages.places("skills"),
             extra_prompts=packages.places("prompts"),
         )
         return discover(wanted, where)
 
-    usual = found(Wanted())
+    usual = found(ResourceOptions())
     assert [(each.skill.name, each.source.origin) for each in usual.skills] == [
         ("a", "top-level"),
         ("b", "package"),
     ]
     assert [each.source.origin for each in usual.prompts] == ["top-level"]
-    explicit = found(Wanted(skill_paths=(str(tmp_path / "cli"),)))
+    explicit = found(ResourceOptions(skill_paths=(str(tmp_path / "cli"),)))
     assert [(each.skill.name, each.source.source) for each in explicit.skills] == [
         ("a", "cli"),
         ("b", "../pk"),

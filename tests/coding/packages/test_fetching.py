@@ -7,27 +7,32 @@ import pytest
 from pi.base.clock import SystemClock
 from pi.base.records import replace
 from pi.coding.packages.discovery import Layer
-from pi.coding.packages.entries import Entry
+from pi.coding.packages.entries import PackageEntry
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.session_packages import Stores, fetch_missing, is_package, layer_for_one_run
-from pi.coding.packages.source import Shelf
+from pi.coding.packages.session_packages import (
+    PackageStores,
+    fetch_missing,
+    is_package,
+    layer_for_one_run,
+)
+from pi.coding.packages.source import PackageLocation
 from pi.coding.packages.staging import PREFIX
 from tests.coding.packages.making import FakeNpm, Repository, make_package
 
 
 @pytest.fixture
-def stores(tmp_path: Path, programs: Programs) -> Stores:
-    return Stores(
+def stores(tmp_path: Path, programs: Programs) -> PackageStores:
+    return PackageStores(
         agent_dir=tmp_path / "agent", cwd=tmp_path, programs=programs, clock=SystemClock()
     )
 
 
-def layer(shelf: Shelf, *sources: str) -> Layer:
-    return Layer(shelf=shelf, entries=tuple(Entry(source=source) for source in sources))
+def layer(shelf: PackageLocation, *sources: str) -> Layer:
+    return Layer(shelf=shelf, entries=tuple(PackageEntry(source=source) for source in sources))
 
 
 async def test_what_is_missing_is_fetched_and_told(
-    stores: Stores, shelf: Shelf, npm: FakeNpm, repository: Repository
+    stores: PackageStores, shelf: PackageLocation, npm: FakeNpm, repository: Repository
 ) -> None:
     npm.publish("tips", "1.0.0", "skills/a/SKILL.md")
     commit = repository.commit("skills/b/SKILL.md")
@@ -50,7 +55,7 @@ async def test_what_is_missing_is_fetched_and_told(
 
 
 async def test_one_that_fails_stops_no_other(
-    stores: Stores, shelf: Shelf, npm: FakeNpm, repository: Repository
+    stores: PackageStores, shelf: PackageLocation, npm: FakeNpm, repository: Repository
 ) -> None:
     npm.break_down("npm error 404 Not Found\n")
     repository.commit("skills/b/SKILL.md")
@@ -63,7 +68,9 @@ async def test_one_that_fails_stops_no_other(
     assert not (shelf.npm / "node_modules" / "tips").exists()
 
 
-async def test_offline_nothing_is_fetched(stores: Stores, shelf: Shelf, npm: FakeNpm) -> None:
+async def test_offline_nothing_is_fetched(
+    stores: PackageStores, shelf: PackageLocation, npm: FakeNpm
+) -> None:
     offline = replace(stores, programs=replace(stores.programs, offline=True))
 
     await fetch_missing([layer(shelf, "npm:tips")], offline, pytest.fail)
@@ -72,7 +79,7 @@ async def test_offline_nothing_is_fetched(stores: Stores, shelf: Shelf, npm: Fak
 
 
 async def test_what_a_crash_has_left_aside_is_put_back_also_offline(
-    stores: Stores, shelf: Shelf, npm: FakeNpm
+    stores: PackageStores, shelf: PackageLocation, npm: FakeNpm
 ) -> None:
     npm.publish("tips", "1.0.0", "skills/a/SKILL.md")
     wanted = [layer(shelf, "npm:tips")]
@@ -101,7 +108,7 @@ def test_files_and_folders_that_are_extensions_are_no_packages(tmp_path: Path) -
 
 def test_packages_of_the_command_line_mean_the_same_on_any_shelf(tmp_path: Path) -> None:
     make_package(tmp_path / "tips", "skills/a/SKILL.md")
-    shelf = Shelf(scope="temporary", base=tmp_path / "agent" / "temporary")
+    shelf = PackageLocation(scope="temporary", base=tmp_path / "agent" / "temporary")
 
     found = layer_for_one_run(["./tips", "npm:tips", "x.py"], tmp_path, shelf)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pi.base.records import replace
-from pi.coding.packages.git import bring
+from pi.coding.packages.git import install_git
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.source import GitSource, InstallFailed, Shelf, parse_source
+from pi.coding.packages.source import GitSource, InstallFailed, PackageLocation, parse_source
 from pi.coding.packages.staging import Outcome, approve_all, staging
 from tests.coding.packages.making import Repository, make_package
 from tests.files import old_git, stand_in
@@ -18,7 +18,7 @@ from tests.files import old_git, stand_in
 class Checkout:
     """One package that is brought again and again."""
 
-    def __init__(self, source: str, shelf: Shelf, programs: Programs) -> None:
+    def __init__(self, source: str, shelf: PackageLocation, programs: Programs) -> None:
         parsed = parse_source(source, Path("/"))
         assert isinstance(parsed, GitSource)
         self.source, self.shelf, self.programs = parsed, shelf, programs
@@ -26,7 +26,7 @@ class Checkout:
 
     async def bring(self, *, update: bool = False, force: bool = False) -> Outcome:
         with staging(self.shelf.base) as work:
-            return await bring(
+            return await install_git(
                 self.source,
                 self.shelf,
                 self.programs,
@@ -42,7 +42,7 @@ class Checkout:
 
 
 async def test_a_repository_is_checked_out_where_its_name_says(
-    repository: Repository, shelf: Shelf, programs: Programs
+    repository: Repository, shelf: PackageLocation, programs: Programs
 ) -> None:
     commit = repository.commit("a.txt")
     checkout = Checkout(repository.source, shelf, programs)
@@ -57,7 +57,7 @@ async def test_a_repository_is_checked_out_where_its_name_says(
 
 @pytest.mark.parametrize("how", ["tag", "annotated", "commit", "short", "branch"])
 async def test_any_ref_can_be_named(
-    repository: Repository, shelf: Shelf, programs: Programs, how: str
+    repository: Repository, shelf: PackageLocation, programs: Programs, how: str
 ) -> None:
     commit = repository.commit("a.txt")
     repository.git("tag", "v1")
@@ -73,7 +73,7 @@ async def test_any_ref_can_be_named(
 
 
 async def test_an_update_follows_a_branch_and_leaves_a_tag(
-    repository: Repository, shelf: Shelf, programs: Programs
+    repository: Repository, shelf: PackageLocation, programs: Programs
 ) -> None:
     one = repository.commit("a.txt")
     repository.git("tag", "v1")
@@ -93,7 +93,7 @@ async def test_an_update_follows_a_branch_and_leaves_a_tag(
 async def test_an_update_never_goes_back(
     repository: Repository, programs: Programs, tmp_path: Path, name: str
 ) -> None:
-    shelf = Shelf(scope="user", base=tmp_path / name)
+    shelf = PackageLocation(scope="user", base=tmp_path / name)
     repository.commit("a.txt")
     newest = repository.commit("b.txt")
     checkout = Checkout(repository.source, shelf, programs)
@@ -111,7 +111,7 @@ async def test_an_update_never_goes_back(
 @pytest.mark.trap(276)
 @pytest.mark.parametrize("ref", ["", "missing", "0123456789abcdef0123456789abcdef01234567"])
 async def test_a_failed_clone_leaves_nothing(
-    repository: Repository, shelf: Shelf, programs: Programs, ref: str
+    repository: Repository, shelf: PackageLocation, programs: Programs, ref: str
 ) -> None:
     if ref:
         repository.commit("a.txt")
@@ -125,7 +125,7 @@ async def test_a_failed_clone_leaves_nothing(
 
 
 async def test_a_failed_update_leaves_what_was_there(
-    repository: Repository, shelf: Shelf, programs: Programs, tmp_path: Path
+    repository: Repository, shelf: PackageLocation, programs: Programs, tmp_path: Path
 ) -> None:
     repository.commit("a.txt")
     checkout = Checkout(repository.source, shelf, programs)
@@ -139,7 +139,7 @@ async def test_a_failed_update_leaves_what_was_there(
 
 
 async def test_nothing_of_a_repository_is_run(
-    repository: Repository, shelf: Shelf, tmp_path: Path, programs: Programs
+    repository: Repository, shelf: PackageLocation, tmp_path: Path, programs: Programs
 ) -> None:
     template = tmp_path / "template"
     make_package(template, "hooks/post-checkout")
@@ -163,7 +163,7 @@ async def test_nothing_of_a_repository_is_run(
 
 
 async def test_what_is_not_a_checkout_is_not_replaced(
-    repository: Repository, shelf: Shelf, programs: Programs
+    repository: Repository, shelf: PackageLocation, programs: Programs
 ) -> None:
     repository.commit("a.txt")
     checkout = Checkout(repository.source, shelf, programs)
@@ -176,7 +176,7 @@ async def test_what_is_not_a_checkout_is_not_replaced(
 
 
 async def test_a_checkout_is_not_put_into_another_one(
-    repository: Repository, shelf: Shelf, programs: Programs
+    repository: Repository, shelf: PackageLocation, programs: Programs
 ) -> None:
     repository.commit("a.txt")
     inner = Repository(repository.folder / "inner")
@@ -187,7 +187,7 @@ async def test_a_checkout_is_not_put_into_another_one(
 
 
 async def test_offline_only_a_repository_on_this_machine_can_be_had(
-    repository: Repository, shelf: Shelf, programs: Programs
+    repository: Repository, shelf: PackageLocation, programs: Programs
 ) -> None:
     repository.commit("a.txt")
     offline = replace(programs, offline=True)
@@ -198,7 +198,7 @@ async def test_offline_only_a_repository_on_this_machine_can_be_had(
 
 
 async def test_a_broken_checkout_is_replaced(
-    repository: Repository, shelf: Shelf, programs: Programs
+    repository: Repository, shelf: PackageLocation, programs: Programs
 ) -> None:
     commit = repository.commit("a.txt")
     checkout = Checkout(repository.source, shelf, programs)
@@ -208,7 +208,7 @@ async def test_a_broken_checkout_is_replaced(
 
 
 async def test_git_2_30_is_new_enough(
-    repository: Repository, shelf: Shelf, programs: Programs, tmp_path: Path
+    repository: Repository, shelf: PackageLocation, programs: Programs, tmp_path: Path
 ) -> None:
     git = old_git(tmp_path / "bin/git")
     path = f"{git.parent}:{programs.environ['PATH']}"
@@ -226,7 +226,7 @@ async def test_git_2_30_is_new_enough(
 @pytest.mark.parametrize("how", ["kill -SEGV $$", "yes | head -c 9000000 >&2; exit 3"])
 async def test_a_git_that_fails_is_told_and_changes_nothing(
     repository: Repository,
-    shelf: Shelf,
+    shelf: PackageLocation,
     programs: Programs,
     tmp_path: Path,
     when: str,

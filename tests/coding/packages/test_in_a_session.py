@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from pi.base.clock import SystemClock
-from pi.coding.extension_host.discovery.finding import IMPORT_ROOTS, Wanted
+from pi.coding.extension_host.discovery.finding import IMPORT_ROOTS, ExtensionOptions
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.loading.modules import module_at
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.source import Shelf
+from pi.coding.packages.source import PackageLocation
 from pi.coding.packages.store import PackageStore
 from tests.coding.packages.making import make_package, make_wheel
 from tests.coding.runtime.stage import ENVIRON, Stage
@@ -86,7 +86,7 @@ async def test_extensions_of_packages_are_loaded(tmp_path: Path) -> None:
     assert list(session.extensions.foreign()) == [str(stage.home / "kit/extensions/old.ts")]
     await session.close()
 
-    only = await stage.open(extensions=Wanted(discover=False))
+    only = await stage.open(extensions=ExtensionOptions(discover=False))
     assert list(only.extensions.infos()) == []
     await only.close()
 
@@ -107,7 +107,7 @@ async def test_a_distribution_has_its_own_modules_and_what_it_needs(
     with zipfile.ZipFile(words, "a") as archive:
         archive.writestr("pi_tips_words/more.py", "")
     store = PackageStore(
-        Shelf(scope="user", base=stage.agent_dir),
+        PackageLocation(scope="user", base=stage.agent_dir),
         programs,
         lock=stage.agent_dir / ".lock",
         clock=SystemClock(),

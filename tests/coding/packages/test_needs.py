@@ -6,7 +6,7 @@ import pytest
 
 from pi.coding.packages.discovery import Layer, find_packages
 from pi.coding.packages.pypi import RECORD, declared_needs
-from pi.coding.packages.source import InstallFailed, LocalSource, Shelf
+from pi.coding.packages.source import InstallFailed, LocalSource, PackageLocation
 from pi.coding.packages.store import PackageStore
 from tests.coding.packages.conftest import MakeStore
 from tests.coding.packages.making import Repository, make_package, make_wheel, snapshot
@@ -90,7 +90,7 @@ async def test_a_folder_that_is_used_in_place_gets_what_it_needs_elsewhere(
 
 
 def test_two_folders_of_one_name_need_nothing_together(tmp_path: Path) -> None:
-    shelf = Shelf(scope="user", base=tmp_path)
+    shelf = PackageLocation(scope="user", base=tmp_path)
 
     one, two = (shelf.needs(LocalSource(path=tmp_path / each / "tips")) for each in "ab")
 

@@ -16,7 +16,7 @@ import pytest
 from pi.base.clock import SystemClock
 from pi.base.records import replace
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.source import InstallFailed, PackageProblem, Shelf
+from pi.coding.packages.source import InstallFailed, PackageLocation, PackageProblem
 from pi.coding.packages.store import PackageStore
 from tests.coding.packages.conftest import MakeStore
 from tests.coding.packages.making import Repository, make_package, make_wheel
@@ -204,7 +204,7 @@ async def test_the_configuration_of_a_repository_above_starts_nothing(
     programs: Programs, trap: Trap, tmp_path: Path, name: str
 ) -> None:
     site = Repository(tmp_path / name)
-    shelf = Shelf(scope="project", base=site.folder / ".pi")
+    shelf = PackageLocation(scope="project", base=site.folder / ".pi")
     store = PackageStore(shelf, programs, lock=tmp_path / ".lock", clock=SystemClock())
     site.git("config", "core.gitProxy", str(trap.program))
     site.git("config", "core.fsmonitor", str(trap.program))

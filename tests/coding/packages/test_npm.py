@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from pi.base.records import replace
-from pi.coding.packages.npm import bring, drop
+from pi.coding.packages.npm import drop, install_npm
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.source import InstallDeclined, InstallFailed, NpmSource, Shelf
+from pi.coding.packages.source import InstallDeclined, InstallFailed, NpmSource, PackageLocation
 from pi.coding.packages.staging import Arrival, Outcome, approve_all, staging
 from tests.coding.packages.making import FakeNpm, make_package, snapshot
 
 
 async def brought(
-    shelf: Shelf,
+    shelf: PackageLocation,
     programs: Programs,
     version: str = "",
     *,
@@ -24,13 +24,13 @@ async def brought(
 ) -> Outcome:
     source = NpmSource(name="@a/tips", version=version)
     with staging(shelf.base) as work:
-        return await bring(
+        return await install_npm(
             source, shelf, programs, work, update=update, force=force, approve=approve_all
         )
 
 
 async def test_a_package_is_installed_beside_those_that_are_there(
-    npm: FakeNpm, shelf: Shelf, programs: Programs
+    npm: FakeNpm, shelf: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.2.0", "skills/x/SKILL.md")
     make_package(shelf.npm, "node_modules/other/index.js node_modules/.bin/x")
@@ -55,7 +55,7 @@ async def test_a_package_is_installed_beside_those_that_are_there(
 
 
 async def test_npm_runs_no_scripts_and_sees_little(
-    npm: FakeNpm, shelf: Shelf, programs: Programs
+    npm: FakeNpm, shelf: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
     environ = {**programs.environ, "NPM_CONFIG_REGISTRY": "http://127.0.0.1:9"}
@@ -71,7 +71,7 @@ async def test_npm_runs_no_scripts_and_sees_little(
 
 
 async def test_an_update_brings_the_latest_and_leaves_what_is_pinned(
-    npm: FakeNpm, shelf: Shelf, programs: Programs
+    npm: FakeNpm, shelf: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
     await brought(shelf, programs)
@@ -92,7 +92,9 @@ async def test_an_update_brings_the_latest_and_leaves_what_is_pinned(
 
 
 @pytest.mark.trap(276)
-async def test_an_update_never_goes_back(npm: FakeNpm, shelf: Shelf, programs: Programs) -> None:
+async def test_an_update_never_goes_back(
+    npm: FakeNpm, shelf: PackageLocation, programs: Programs
+) -> None:
     npm.publish("@a/tips", "1.0.0")
     npm.publish("@a/tips", "2.0.0")
     await brought(shelf, programs)
@@ -104,7 +106,7 @@ async def test_an_update_never_goes_back(npm: FakeNpm, shelf: Shelf, programs: P
 
 
 async def test_a_broken_package_is_brought_anew(
-    npm: FakeNpm, shelf: Shelf, programs: Programs
+    npm: FakeNpm, shelf: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
     await brought(shelf, programs)
@@ -114,7 +116,7 @@ async def test_a_broken_package_is_brought_anew(
 
 
 async def test_a_failure_of_npm_leaves_everything(
-    npm: FakeNpm, shelf: Shelf, programs: Programs
+    npm: FakeNpm, shelf: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
     await brought(shelf, programs)
@@ -129,7 +131,9 @@ async def test_a_failure_of_npm_leaves_everything(
     assert snapshot(shelf.base) == before
 
 
-async def test_a_machine_without_npm_is_told_what_to_do(shelf: Shelf, programs: Programs) -> None:
+async def test_a_machine_without_npm_is_told_what_to_do(
+    shelf: PackageLocation, programs: Programs
+) -> None:
     with pytest.raises(InstallFailed) as caught:
         await brought(shelf, replace(programs, npm_command=("no-such-npm",)))
 
@@ -139,7 +143,9 @@ async def test_a_machine_without_npm_is_told_what_to_do(shelf: Shelf, programs: 
     )
 
 
-async def test_offline_npm_is_told_so(npm: FakeNpm, shelf: Shelf, programs: Programs) -> None:
+async def test_offline_npm_is_told_so(
+    npm: FakeNpm, shelf: PackageLocation, programs: Programs
+) -> None:
     npm.publish("@a/tips", "1.0.0")
 
     await brought(shelf, replace(programs, offline=True))
@@ -148,7 +154,7 @@ async def test_offline_npm_is_told_so(npm: FakeNpm, shelf: Shelf, programs: Prog
 
 
 async def test_a_package_is_removed_and_others_stay(
-    npm: FakeNpm, shelf: Shelf, programs: Programs
+    npm: FakeNpm, shelf: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
     make_package(shelf.npm, "node_modules/other/index.js")
@@ -164,7 +170,7 @@ async def test_a_package_is_removed_and_others_stay(
 
 @pytest.mark.trap(276)
 async def test_nothing_is_installed_through_a_link_that_leads_out(
-    npm: FakeNpm, shelf: Shelf, programs: Programs, tmp_path: Path
+    npm: FakeNpm, shelf: PackageLocation, programs: Programs, tmp_path: Path
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
     shelf.base.mkdir()
@@ -192,7 +198,11 @@ TARBALL = "https://registry.example/x.tgz"
     ],
 )
 async def test_what_is_of_no_registry_is_refused(
-    npm: FakeNpm, shelf: Shelf, programs: Programs, packages: dict[str, object], refused: str
+    npm: FakeNpm,
+    shelf: PackageLocation,
+    programs: Programs,
+    packages: dict[str, object],
+    refused: str,
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
     npm.publish_lock("@a/tips", "1.0.0", packages)
@@ -205,7 +215,7 @@ async def test_what_is_of_no_registry_is_refused(
 
 
 async def test_everything_that_npm_brings_is_named_before_it_counts(
-    npm: FakeNpm, shelf: Shelf, programs: Programs
+    npm: FakeNpm, shelf: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
     needs = {"lib": "^1.0.0", "other": "npm:@b/other@2"}
@@ -219,7 +229,7 @@ async def test_everything_that_npm_brings_is_named_before_it_counts(
         raise InstallDeclined("no")
 
     with pytest.raises(InstallDeclined), staging(shelf.base) as work:
-        await bring(
+        await install_npm(
             NpmSource(name="@a/tips"), shelf, programs, work,
             update=False, force=False, approve=decline,
         )  # fmt: skip
@@ -233,7 +243,7 @@ async def test_the_npm_configuration_that_came_with_a_project_is_not_obeyed(
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
     for scope, kept in (("project", False), ("user", True)):
-        shelf = Shelf(scope=scope, base=tmp_path / scope)  # type: ignore[arg-type]
+        shelf = PackageLocation(scope=scope, base=tmp_path / scope)  # type: ignore[arg-type]
         make_package(shelf.npm, ".npmrc")
         await brought(shelf, programs)
 

@@ -15,14 +15,14 @@ import pytest
 
 from pi.base.records import replace
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.pypi import RECORD, bring
-from pi.coding.packages.source import InstallFailed, PypiSource, Shelf
+from pi.coding.packages.pypi import RECORD, install_pypi
+from pi.coding.packages.source import InstallFailed, PackageLocation, PypiSource
 from pi.coding.packages.staging import Change, Outcome, approve_all, staging
 from tests.coding.packages.making import make_package, make_wheel, snapshot
 
 
 async def brought(
-    shelf: Shelf,
+    shelf: PackageLocation,
     programs: Programs,
     name: str = "pi-tips",
     version: str = "",
@@ -32,7 +32,7 @@ async def brought(
 ) -> Outcome:
     source = PypiSource(name=name, version=version)
     with staging(shelf.base) as work:
-        return await bring(
+        return await install_pypi(
             source, shelf, programs, work, update=update, force=force, approve=approve_all
         )
 
@@ -43,7 +43,7 @@ def same(change: Change, version: str) -> Outcome:
 
 @pytest.mark.slow
 async def test_a_package_gets_what_it_needs_and_pi_does_not_have(
-    wheelhouse: Path, shelf: Shelf, programs: Programs
+    wheelhouse: Path, shelf: PackageLocation, programs: Programs
 ) -> None:
     needs = ("msgspec", "pi-harness", "pi-inner==2.0")
     wheel = make_wheel(wheelhouse, "pi-tips", "1.0", "pi_tips/skills/x/SKILL.md", requires=needs)
@@ -70,7 +70,7 @@ async def test_a_package_gets_what_it_needs_and_pi_does_not_have(
 @pytest.mark.slow
 @pytest.mark.trap(276)
 async def test_an_update_goes_up_and_never_back(
-    wheelhouse: Path, shelf: Shelf, programs: Programs
+    wheelhouse: Path, shelf: PackageLocation, programs: Programs
 ) -> None:
     make_wheel(wheelhouse, "pi-tips", "1.0")
     await brought(shelf, programs)
@@ -91,7 +91,7 @@ async def test_an_update_goes_up_and_never_back(
 
 @pytest.mark.slow
 async def test_a_wheel_that_has_changed_is_refused(
-    wheelhouse: Path, shelf: Shelf, programs: Programs
+    wheelhouse: Path, shelf: PackageLocation, programs: Programs
 ) -> None:
     make_wheel(wheelhouse, "pi-tips", "1.0")
     await brought(shelf, programs)
@@ -105,7 +105,7 @@ async def test_a_wheel_that_has_changed_is_refused(
 
 
 async def test_what_would_have_to_be_built_is_refused(
-    wheelhouse: Path, shelf: Shelf, programs: Programs
+    wheelhouse: Path, shelf: PackageLocation, programs: Programs
 ) -> None:
     (wheelhouse / "pi_tips-1.0.tar.gz").write_bytes(b"a source distribution")
 
@@ -115,7 +115,7 @@ async def test_what_would_have_to_be_built_is_refused(
     assert list(shelf.base.iterdir()) == []
 
 
-async def test_what_pi_itself_has_is_no_package(shelf: Shelf, programs: Programs) -> None:
+async def test_what_pi_itself_has_is_no_package(shelf: PackageLocation, programs: Programs) -> None:
     with pytest.raises(InstallFailed, match="is part of the Python that pi runs in"):
         await brought(shelf, programs, "msgspec")
 
@@ -155,7 +155,7 @@ def index(folder: Path, handler: type[Quiet] = Quiet) -> Iterator[str]:
 
 @pytest.mark.slow
 async def test_the_persons_own_index_is_asked(
-    tmp_path: Path, shelf: Shelf, programs: Programs
+    tmp_path: Path, shelf: PackageLocation, programs: Programs
 ) -> None:
     make_wheel(tmp_path / "index" / "simple" / "pi-tips", "pi-tips", "1.0")
     with index(tmp_path / "index") as url:
@@ -170,7 +170,7 @@ async def test_the_persons_own_index_is_asked(
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["netrc", "keyring"])
 async def test_the_credentials_of_an_index_are_found_where_pip_finds_them(
-    tmp_path: Path, shelf: Shelf, programs: Programs, way: str
+    tmp_path: Path, shelf: PackageLocation, programs: Programs, way: str
 ) -> None:
     make_wheel(tmp_path / "index" / "simple" / "pi-tips", "pi-tips", "1.0")
     with index(tmp_path / "index", Closed) as url:

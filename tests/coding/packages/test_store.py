@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pi.base.files import FileLock, LockedByAnother
+from pi.base.files import FileLock, FileLocked
 from pi.base.records import replace
-from pi.coding.packages.discovery import Found, Layer, Package, find_packages
+from pi.coding.packages.discovery import FoundPackages, Layer, Package, find_packages
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.source import InstallFailed, NoMatchingPackage, PackageProblem
 from pi.coding.packages.staging import Outcome
@@ -31,7 +31,7 @@ def listed(store: PackageStore) -> object:
     return json.loads(path.read_text()).get("packages") if path.exists() else None
 
 
-def found(*stores: PackageStore) -> Found:
+def found(*stores: PackageStore) -> FoundPackages:
     return find_packages(Layer(shelf=store.shelf, entries=store.entries()) for store in stores)
 
 
@@ -303,7 +303,7 @@ async def test_only_one_installs_at_a_time(
     make_package(tmp_path / "pk", "skills/a/SKILL.md")
     (tmp_path / "agent").mkdir()
 
-    with FileLock(tmp_path / "agent" / ".packages.lock"), pytest.raises(LockedByAnother):
+    with FileLock(tmp_path / "agent" / ".packages.lock"), pytest.raises(FileLocked):
         await store.install("./pk", tmp_path)
 
 

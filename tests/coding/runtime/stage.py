@@ -17,11 +17,11 @@ from pi.base.records import replace
 from pi.coding.bus import Bus
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.runtime.assemble import assemble
-from pi.coding.runtime.machine import Host
-from pi.coding.runtime.options import LastResort, OpenLog, Parts, SessionOptions
+from pi.coding.runtime.machine import Machine
+from pi.coding.runtime.options import LastResort, OpenLog, SessionOptions, SessionOverrides
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.session.opening import new_session
-from pi.coding.trust import AskPerson
+from pi.coding.trust import AskTrust
 from pi.testing import FakeClock, ScriptedProvider
 
 ENVIRON = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
@@ -41,7 +41,7 @@ class Stage:
         self.provider = ScriptedProvider(*steps)
         self.reports: list[str] = []
         self.told: list[Any] = []
-        self.host = Host(
+        self.host = Machine(
             environ={**environ, "HOME": str(self.home)},
             home=self.home,
             agent_dir=self.agent_dir,
@@ -69,11 +69,11 @@ class Stage:
         open_log: OpenLog = new_session,
         cwd: Path | None = None,
         last_resort: LastResort | None = None,
-        ask_trust: AskPerson | None = None,
+        ask_trust: AskTrust | None = None,
         **options: Any,
     ) -> AgentSession:
         """A session, ready to be prompted."""
-        parts = Parts(
+        parts = SessionOverrides(
             registry=self.registry,
             open_log=open_log,
             persistent=persistent,

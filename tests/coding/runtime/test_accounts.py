@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.ai.auth.credentials import OAuthCredential
-from pi.ai.auth.login import Notice, Prompt
+from pi.ai.auth.login import LoginPrompt, Notice
 from pi.ai.auth.storage import AuthStorage
 from pi.base.errors import PiError
 from tests.coding.runtime.stage import Stage
@@ -20,7 +20,7 @@ class Person:
         self._answer = answer
         self.told: list[Notice] = []
 
-    async def ask(self, prompt: Prompt) -> str:
+    async def ask(self, prompt: LoginPrompt) -> str:
         return self._answer
 
     def notify(self, notice: Notice) -> None:

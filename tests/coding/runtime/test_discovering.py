@@ -17,7 +17,7 @@ from pi.coding.runtime.discovery import (
     discover_skills,
     local_environment,
 )
-from pi.coding.runtime.session_places import session_shelf
+from pi.coding.runtime.session_places import session_location
 from pi.coding.settings.settings import Settings
 from tests.files import put
 
@@ -86,11 +86,13 @@ def test_the_current_directory_and_the_environment_are_the_defaults(
     monkeypatch.chdir(folders.cwd)
     monkeypatch.setenv("PI_CODING_AGENT_DIR", str(folders.agent_dir))
 
-    assert session_shelf().cwd == str(folders.cwd)
-    assert session_shelf().directory == session_shelf(folders.cwd, folders.agent_dir).directory
+    assert session_location().cwd == str(folders.cwd)
+    assert (
+        session_location().directory == session_location(folders.cwd, folders.agent_dir).directory
+    )
     assert [skill.name for skill in discover_skills(trusted=True)] == ["theirs", "own"]
     monkeypatch.setenv("PI_CODING_AGENT_SESSION_DIR", "kept")
-    assert session_shelf().directory == folders.cwd / "kept"
+    assert session_location().directory == folders.cwd / "kept"
 
 
 SKILL = "---\ndescription: of a list\n---\nText."

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from pi.ai.messages import Image
-from pi.coding.runtime.live import Elsewhere, RunsElsewhere
+from pi.coding.runtime.live import RemoteSession, RemoteSessionError
 
 
 class FakeRemote:
@@ -24,7 +24,7 @@ class FakeRemote:
 
 async def test_what_is_said_here_is_answered_there() -> None:
     remote = FakeRemote("prompt", "abort")
-    elsewhere = Elsewhere(remote)
+    elsewhere = RemoteSession(remote)
 
     await elsewhere.prompt("hello", (), streaming="steer")
     await elsewhere.abort()
@@ -34,9 +34,9 @@ async def test_what_is_said_here_is_answered_there() -> None:
 
 async def test_who_only_shows_something_is_not_asked() -> None:
     remote = FakeRemote()
-    elsewhere = Elsewhere(remote)
+    elsewhere = RemoteSession(remote)
 
-    with pytest.raises(RunsElsewhere, match="nothing can be said"):
+    with pytest.raises(RemoteSessionError, match="nothing can be said"):
         await elsewhere.prompt("hello", (), streaming=None)
     await elsewhere.abort()
 

@@ -23,7 +23,7 @@ from pi.coding.runtime.embedding import (
 )
 from pi.coding.runtime.session_manager import SessionManager
 from pi.coding.settings.settings import Settings
-from pi.coding.trust import Choice
+from pi.coding.trust import TrustChoice
 from pi.extension import CommandContext, ExtensionAPI
 from pi.testing import FakeClock, calls, says
 from tests.coding.runtime.program import Program, add
@@ -277,8 +277,8 @@ async def test_who_is_asked_for_trust_decides(tmp_path: Path) -> None:
     program = Program(tmp_path)
     program.project()
 
-    async def ask(cwd: Path) -> Choice | None:
-        return Choice(trusted=cwd == program.cwd, directory=cwd)
+    async def ask(cwd: Path) -> TrustChoice | None:
+        return TrustChoice(trusted=cwd == program.cwd, directory=cwd)
 
     trusted = await program.session(trust=ask)
     await trusted.dispose()

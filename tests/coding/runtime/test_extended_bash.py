@@ -12,7 +12,7 @@ import pytest
 from pi.ai.messages import Text, ToolResultMessage
 from pi.coding.port.ui import Mode
 from pi.coding.runtime.assemble import assemble
-from pi.coding.runtime.options import Parts, SessionOptions
+from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.testing import calls, says
 from tests.coding.runtime.stage import ENVIRON, Stage
 
@@ -85,7 +85,7 @@ async def test_a_command_gets_a_terminal_where_somebody_looks_on_and_nobody_forb
     environ = {**ENVIRON, "PI_NO_PTY": no_pty}
     stage = Stage(tmp_path, calls("bash", command=command, pty=True), says("ok"), environ=environ)
     stage.write(".pi/agent/settings.json", EXTENDED)
-    parts = Parts(registry=stage.registry, bus=stage.bus, mode=mode)
+    parts = SessionOverrides(registry=stage.registry, bus=stage.bus, mode=mode)
     built = await assemble(stage.cwd, stage.host, SessionOptions(model="faux/faux"), parts)
     await built.session.prompts.prompt("go")
     [told] = [m for m in built.session.facts.messages() if isinstance(m, ToolResultMessage)]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from tests.coding.runtime.stage import Stage
 
 CODE = "def extension(pi): ...\n"
@@ -22,7 +22,7 @@ async def test_extensions_are_found_where_they_belong(tmp_path: Path) -> None:
     stage.write("more/listed.py", CODE)
     stage.write("named.py", CODE)
     stage.write(".pi/agent/settings.json", '{"extensions": ["../../more", "!own*"]}')
-    explicit = Wanted(paths=("../named.py",))
+    explicit = ExtensionOptions(paths=("../named.py",))
 
     assert await names(stage, approve=True, extensions=explicit) == [
         ("user", "listed"),
@@ -30,7 +30,7 @@ async def test_extensions_are_found_where_they_belong(tmp_path: Path) -> None:
         ("project", "theirs"),
     ]
     assert await names(stage, approve=False) == [("user", "listed")]
-    only = Wanted(discover=False, paths=("../named.py",))
+    only = ExtensionOptions(discover=False, paths=("../named.py",))
     assert await names(stage, approve=True, extensions=only) == [("explicit", "named")]
 
 
@@ -51,7 +51,7 @@ async def test_extensions_of_the_original_are_listed_and_no_error(tmp_path: Path
 
 async def test_one_that_was_named_and_is_missing_is_warned_of(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
-    session = await stage.open(extensions=Wanted(paths=("nope.py",)))
+    session = await stage.open(extensions=ExtensionOptions(paths=("nope.py",)))
 
     assert stage.reports == [f"Warning: Extension {stage.cwd / 'nope.py'} does not exist."]
     await session.close()

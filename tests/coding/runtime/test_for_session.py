@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pi.coding.runtime.tool_support import ForSession
+from pi.coding.runtime.tool_support import ToolSupport
 from pi.coding.tools.images import ImageLimits
 
 
 def test_without_a_session_nothing_is_known() -> None:
-    nobody = ForSession()
+    nobody = ToolSupport()
 
     assert (nobody.variables(), nobody.new_artifact(), nobody.tools()) == ({}, None, ())
     assert nobody.image_limits() == ImageLimits()

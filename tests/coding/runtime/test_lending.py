@@ -6,7 +6,7 @@ from typing import Any
 from pi.agent.policy import Policy
 from pi.agent.tools.define import tool
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.dormant import Lender
+from pi.coding.extension_host.dormant import ExtensionContributions
 from tests.coding.extension_host.stage import playing
 
 
@@ -17,7 +17,7 @@ def echo(text: str) -> str:
 
 
 def test_without_extensions_everything_is_as_it_is() -> None:
-    lender, policy = Lender(), Policy()
+    lender, policy = ExtensionContributions(), Policy()
 
     assert lender.dressed(echo) is echo
     assert lender.policies(policy) == (policy,)
@@ -40,7 +40,7 @@ async def test_what_extensions_have_registered_is_lent(tmp_path: Path) -> None:
         pi.add_compaction("brief", brief)
         pi.add_redactor(lambda text, sink: text.replace("secret", sink))
 
-    lender = Lender()
+    lender = ExtensionContributions()
     async with playing(tmp_path, extension) as play:
         lender.host = play.host
 

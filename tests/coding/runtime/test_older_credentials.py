@@ -10,8 +10,8 @@ import pytest
 from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
 from pi.ai.auth.storage import AuthStorage
 from pi.base.records import replace
-from pi.coding.runtime.machine import Host
-from pi.coding.runtime.models import take_over
+from pi.coding.runtime.machine import Machine
+from pi.coding.runtime.models import migrate_credentials
 from pi.coding.settings.settings import Settings
 from tests.coding.runtime.stage import Stage
 
@@ -23,13 +23,13 @@ class Desk:
 
     def __init__(self, folder: Path) -> None:
         self.told: list[str] = []
-        host = Host.of({"HOME": str(folder)}, agent_dir=folder)
+        host = Machine.of({"HOME": str(folder)}, agent_dir=folder)
         self.host = replace(host, report=self.told.append)
         self.storage = AuthStorage(folder / "auth.json", clock=host.clock)
 
     async def start(self) -> None:
         settings = Settings.of(self.host.agent_dir, self.host.home, clock=self.host.clock)
-        await take_over(self.host, settings, self.storage)
+        await migrate_credentials(self.host, settings, self.storage)
 
     def write(self, name: str, content: object) -> Path:
         path = self.host.agent_dir / name

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.runtime.options import SessionOptions, ToolWishes
+from pi.coding.runtime.options import SessionOptions, ToolFilter
 
 
 def test_nothing_said_means_discover_everything() -> None:
     options = SessionOptions()
 
-    assert (options.model, options.approve, options.tools) == (None, None, ToolWishes())
+    assert (options.model, options.approve, options.tools) == (None, None, ToolFilter())
     assert options.resources.context_files
 
 
@@ -18,16 +18,16 @@ def test_nothing_said_means_discover_everything() -> None:
 @pytest.mark.parametrize(
     ("wish", "limits", "left"),
     [
-        (ToolWishes(), ToolWishes(), ToolWishes()),
-        (ToolWishes(only=("bash",)), ToolWishes(), ToolWishes(only=("bash",))),
-        (ToolWishes(), ToolWishes(only=("read",)), ToolWishes(only=("read",))),
-        (ToolWishes(only=("read", "bash")), ToolWishes(only=("read",)), ToolWishes(only=("read",))),
-        (ToolWishes(), ToolWishes(without=("bash",)), ToolWishes(without=("bash",))),
-        (ToolWishes(), ToolWishes(any=False), ToolWishes(any=False)),
-        (ToolWishes(), ToolWishes(built_in=False), ToolWishes(built_in=False)),
+        (ToolFilter(), ToolFilter(), ToolFilter()),
+        (ToolFilter(only=("bash",)), ToolFilter(), ToolFilter(only=("bash",))),
+        (ToolFilter(), ToolFilter(only=("read",)), ToolFilter(only=("read",))),
+        (ToolFilter(only=("read", "bash")), ToolFilter(only=("read",)), ToolFilter(only=("read",))),
+        (ToolFilter(), ToolFilter(without=("bash",)), ToolFilter(without=("bash",))),
+        (ToolFilter(), ToolFilter(any=False), ToolFilter(any=False)),
+        (ToolFilter(), ToolFilter(built_in=False), ToolFilter(built_in=False)),
     ],
 )
 def test_nobody_gets_tools_that_whoever_asks_may_not_have(
-    wish: ToolWishes, limits: ToolWishes, left: ToolWishes
+    wish: ToolFilter, limits: ToolFilter, left: ToolFilter
 ) -> None:
     assert wish.within(limits) == left

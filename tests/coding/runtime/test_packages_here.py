@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from tests.coding.packages.making import Repository, make_package
 from tests.coding.runtime.stage import ENVIRON, Stage
 
@@ -43,7 +43,7 @@ async def test_the_command_line_may_name_a_package(tmp_path: Path) -> None:
     folder = make_package(stage.home / "kit", "prompts/standup.md")
     paths = (repository.source, str(folder))
 
-    session = await stage.open(extensions=Wanted(discover=False, paths=paths))
+    session = await stage.open(extensions=ExtensionOptions(discover=False, paths=paths))
 
     assert [(info.name, info.rank) for info in session.extensions.infos()] == [
         ("hello", "explicit")

@@ -9,7 +9,7 @@ import pytest
 from pi.agent.tools.tool import ToolResult
 from pi.ai.messages import Text, ToolCall, UserMessage
 from pi.base.records import replace
-from pi.coding.runtime.session.policies import FittingPictures
+from pi.coding.runtime.session.policies import ImageFittingPolicy
 from pi.coding.session.entries import SessionMessage
 from pi.coding.tools.images import DAMAGED
 from pi.testing import says
@@ -32,7 +32,7 @@ def said(messages: list[SessionMessage]) -> tuple[object, ...]:
 @pytest.mark.trap(34)
 async def test_pictures_of_any_tool_are_made_to_fit(tmp_path: Path) -> None:
     session = await Stage(tmp_path).open()
-    policy = FittingPictures(session.prompts._core)
+    policy = ImageFittingPolicy(session.prompts._core)
     broken = picture(10, 10).data[:40]
     plain = ToolResult(content=(LOOK, picture(10, 10)))
 

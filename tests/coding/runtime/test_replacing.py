@@ -19,7 +19,7 @@ from pi.coding.extension_host.events.session import (
 )
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.session.errors import CannotFork, SessionInUse
-from pi.coding.trust import BadTrustFile, Choice, ProjectTrust, TrustAnswer
+from pi.coding.trust import BadTrustFile, ProjectTrust, TrustAnswer, TrustChoice
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage, kinds
 
@@ -280,12 +280,12 @@ class Asked:
         self._remember = remember
         self.folders: list[Path] = []
 
-    async def __call__(self, folder: Path) -> Choice | None:
+    async def __call__(self, folder: Path) -> TrustChoice | None:
         self.folders.append(folder)
         trusted = self._answers.pop(0)
         if trusted is None:
             return None
-        return Choice(trusted=trusted, directory=folder, remember=self._remember)
+        return TrustChoice(trusted=trusted, directory=folder, remember=self._remember)
 
 
 def arrive(stage: Stage, *, folder: str = "project") -> Path:

@@ -13,7 +13,7 @@ from pi.coding.compaction.events import TreeMoved
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.api.readers import Feed
 from pi.coding.port.remote import FeedItem, Replica
-from pi.coding.runtime.live import RunsElsewhere
+from pi.coding.runtime.live import RemoteSessionError
 from pi.coding.session.errors import SessionProblem
 from tests.coding.extension_host.stage import Play, playing
 from tests.coding.runtime.test_elsewhere import FakeRemote
@@ -130,7 +130,7 @@ async def test_nothing_else_can_be_done_to_it_here(tmp_path: Path) -> None:
             here.session.tree.go_to(person.entry_id),
             here.session.shell.run("true"),
         ):
-            with pytest.raises(RunsElsewhere):
+            with pytest.raises(RemoteSessionError):
                 await refused
         with pytest.raises(SessionProblem):
             await here.session.facts.rename("mine")

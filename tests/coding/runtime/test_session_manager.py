@@ -8,7 +8,7 @@ import pytest
 
 from pi.ai.messages import Image, UserMessage
 from pi.coding.runtime.session_manager import SessionManager
-from pi.coding.runtime.session_places import session_catalog, session_shelf
+from pi.coding.runtime.session_places import session_catalog, session_location
 from pi.coding.session.entries import BranchSummary, Label, MessageEntry, SessionInfo
 from pi.coding.session.naming import session_directory
 from pi.coding.settings.settings import Settings
@@ -144,7 +144,7 @@ def test_settings_name_the_folder_of_sessions(folders: Folders, *, trusted: bool
 
     assert path.parent == folders.cwd / ("theirs" if trusted else "kept")
     assert [session.path for session in SessionManager.list(folders.cwd)] == [path]
-    assert session_shelf(folders.cwd).directory == path.parent
+    assert session_location(folders.cwd).directory == path.parent
     listed = session_catalog(cwd=folders.cwd).everywhere()
     assert [session.path for session in listed] == [path]
 
@@ -165,7 +165,7 @@ def test_an_argument_beats_the_variable_which_beats_the_settings(
         "variable",
     ]
     monkeypatch.delenv("PI_CODING_AGENT_SESSION_DIR")
-    assert session_shelf(folders.cwd, settings=settings).directory == folders.cwd / "memory"
+    assert session_location(folders.cwd, settings=settings).directory == folders.cwd / "memory"
 
 
 def test_a_fork_belongs_to_the_directory_that_is_given(folders: Folders) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from pi.agent.tools.define import tool
 from pi.coding.prompt import ToolNote
-from pi.coding.runtime.options import ToolWishes
+from pi.coding.runtime.options import ToolFilter
 from tests.coding.runtime.stage import Stage
 
 
@@ -18,7 +18,7 @@ async def sing() -> str:
     return "la"
 
 
-async def names(tmp_path: Path, wishes: ToolWishes) -> tuple[str, ...]:
+async def names(tmp_path: Path, wishes: ToolFilter) -> tuple[str, ...]:
     stage = Stage(tmp_path)
     session = await stage.open(tools=wishes)
     session._core.toolbox.add(sing)
@@ -29,15 +29,15 @@ async def names(tmp_path: Path, wishes: ToolWishes) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("wishes", "on"),
     [
-        (ToolWishes(), ("read", "bash", "edit", "write", "sing")),
-        (ToolWishes(only=("grep", "sing", "nope")), ("grep", "sing")),
-        (ToolWishes(without=("bash", "sing")), ("read", "edit", "write")),
-        (ToolWishes(built_in=False), ("sing",)),
-        (ToolWishes(any=False), ()),
+        (ToolFilter(), ("read", "bash", "edit", "write", "sing")),
+        (ToolFilter(only=("grep", "sing", "nope")), ("grep", "sing")),
+        (ToolFilter(without=("bash", "sing")), ("read", "edit", "write")),
+        (ToolFilter(built_in=False), ("sing",)),
+        (ToolFilter(any=False), ()),
     ],
 )
 async def test_the_command_line_says_which_tools_are_on(
-    tmp_path: Path, wishes: ToolWishes, on: tuple[str, ...]
+    tmp_path: Path, wishes: ToolFilter, on: tuple[str, ...]
 ) -> None:
     assert await names(tmp_path, wishes) == on
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.runtime.options import ToolWishes
+from pi.coding.runtime.options import ToolFilter
 from pi.coding.runtime.workspace import environment_of_programs
 from pi.testing import calls, says
 from tests.coding.runtime.stage import ENVIRON, Stage
@@ -91,7 +91,7 @@ async def test_search_programs_of_the_agent_directory_are_used(tmp_path: Path) -
     )
     program = stage.write(".pi/agent/bin/rg", "#!/bin/sh\necho searched >&2\nexit 2\n")
     program.chmod(0o755)
-    session = await stage.open(tools=ToolWishes(only=("grep",)))
+    session = await stage.open(tools=ToolFilter(only=("grep",)))
     await session.prompts.prompt("go")
     told = str(session.facts.messages()[-2])
     await session.close()

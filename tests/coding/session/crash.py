@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pi.ai.messages import Text, UserMessage
 from pi.coding.session.conversation import SessionConversation
-from pi.coding.session.opening import Shelf, open_session
+from pi.coding.session.opening import SessionLocation, open_session
 from tests.coding.session.sessions import ids, user
 
 KILLS_PER_FILE = 10
@@ -24,7 +24,7 @@ SIZES = (10, 300, 5_000, 70_000)
 
 def append_for_ever(path: Path) -> None:
     """Append, and tell of every entry when it is kept."""
-    conversation = SessionConversation(open_session(path, Shelf(None, "/", _fail)))
+    conversation = SessionConversation(open_session(path, SessionLocation(None, "/", _fail)))
     number = 0
     while True:
         text = "x" * SIZES[number % len(SIZES)]
@@ -51,11 +51,11 @@ def kill_once(path: Path, after: int) -> set[str]:
 
 def check(path: Path, told: set[str]) -> None:
     """What was told is there, and the session goes on."""
-    log = open_session(path, Shelf(None, "/", _fail))
+    log = open_session(path, SessionLocation(None, "/", _fail))
     assert told <= set(ids(log)), f"lost {told - set(ids(log))}"
     new = log.append(user("still here"))
     log.close()
-    again = open_session(path, Shelf(None, "/", _fail))
+    again = open_session(path, SessionLocation(None, "/", _fail))
     again.close()
     assert ids(again) == ids(log)
     assert again.leaf_id == new.id

@@ -10,8 +10,8 @@ from typing import Any
 from pi.ai.messages import AssistantMessage, Text, ToolCall, ToolResultMessage, UserMessage
 from pi.coding.session.entries import KnownEntry, MessageEntry
 from pi.coding.session.log import SessionLog
-from pi.coding.session.naming import Stamps
-from pi.coding.session.opening import Shelf
+from pi.coding.session.naming import IdFactory
+from pi.coding.session.opening import SessionLocation
 from pi.testing import FakeClock
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -37,12 +37,12 @@ class Reports(list[str]):
         self.append(line)
 
 
-def make_stamps() -> Stamps:
-    return Stamps(clock=FakeClock(), random_bytes=Counted())
+def make_stamps() -> IdFactory:
+    return IdFactory(clock=FakeClock(), random_bytes=Counted())
 
 
-def make_shelf(directory: Path | None, reports: Reports | None = None) -> Shelf:
-    return Shelf(directory, CWD, Reports() if reports is None else reports, make_stamps())
+def make_shelf(directory: Path | None, reports: Reports | None = None) -> SessionLocation:
+    return SessionLocation(directory, CWD, Reports() if reports is None else reports, make_stamps())
 
 
 def user(text: str) -> MessageEntry:

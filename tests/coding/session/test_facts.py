@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.messages import Image, SystemMessage, UserMessage
-from pi.coding.session.catalog import FIRST_MESSAGE, SessionFacts, gather_facts, read_facts
+from pi.coding.session.catalog import FIRST_MESSAGE, SessionSummary, gather_facts, read_facts
 from pi.coding.session.catalog import read_header as header_of
 from pi.coding.session.entries import MessageEntry, SessionInfo
 from pi.coding.session.log import SessionLog
@@ -22,7 +22,7 @@ HEADER = {"type": "session", "id": "one", "timestamp": "2026-11-15T19:23:06.927Z
 STARTED = 1794770586927
 
 
-def facts(*entries: object) -> SessionFacts:
+def facts(*entries: object) -> SessionSummary:
     return gather_facts(HEADER, [json.dumps(entry).encode() + b"\n" for entry in entries])
 
 
@@ -40,7 +40,7 @@ def test_a_session_tells_who_it_is_and_what_was_said(tmp_path: Path) -> None:
     log.close()
     assert log.file is not None
 
-    assert read_facts(log.file) == SessionFacts(
+    assert read_facts(log.file) == SessionSummary(
         id="abc",
         cwd=HERE,
         created_ms=1_700_000_000_000,

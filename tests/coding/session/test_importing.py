@@ -7,8 +7,8 @@ import pytest
 
 from pi.coding.session.catalog import SessionCatalog, read_facts
 from pi.coding.session.errors import NotASession, SessionNotFound, SessionProblem
-from pi.coding.session.file_operations import adopt_strays, import_session, unquoted
-from pi.coding.session.opening import Shelf, open_session
+from pi.coding.session.file_operations import import_session, move_legacy_sessions, unquoted
+from pi.coding.session.opening import SessionLocation, open_session
 from tests.coding.session.kept import HERE, THERE, begin, keep, shelf
 from tests.coding.session.sessions import make_shelf, user
 
@@ -118,7 +118,7 @@ def test_only_sessions_are_imported(tmp_path: Path) -> None:
 
 def test_sessions_in_the_agents_directory_go_to_their_folders(tmp_path: Path) -> None:
     def stray(id: str) -> Path:
-        return keep(Shelf(tmp_path, HERE, print, shelf(tmp_path).stamps), "x", id=id)
+        return keep(SessionLocation(tmp_path, HERE, print, shelf(tmp_path).stamps), "x", id=id)
 
     path, taken = stray("a"), stray("b")
     directory = shelf(tmp_path).directory
@@ -128,10 +128,10 @@ def test_sessions_in_the_agents_directory_go_to_their_folders(tmp_path: Path) ->
     (tmp_path / "history.jsonl").write_text("{}\n")
     (tmp_path / "no-cwd.jsonl").write_text('{"type":"session","id":"c"}\n')
     (tmp_path / "folder.jsonl").mkdir()
-    open_now = begin(Shelf(tmp_path, HERE, print, shelf(tmp_path).stamps), "x", id="d")
+    open_now = begin(SessionLocation(tmp_path, HERE, print, shelf(tmp_path).stamps), "x", id="d")
     content = path.read_bytes()
 
-    assert adopt_strays(tmp_path) == [directory / path.name]
+    assert move_legacy_sessions(tmp_path) == [directory / path.name]
 
     assert (directory / path.name).read_bytes() == content
     assert (directory / taken.name).read_text() == "mine"
@@ -141,4 +141,4 @@ def test_sessions_in_the_agents_directory_go_to_their_folders(tmp_path: Path) ->
     assert open_now.file.exists()
     assert (tmp_path / "history.jsonl").exists()
     open_now.close()
-    assert adopt_strays(tmp_path / "none") == []
+    assert move_legacy_sessions(tmp_path / "none") == []

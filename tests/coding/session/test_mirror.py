@@ -10,7 +10,7 @@ import pytest
 from pi.coding.session.entries import ModelChange, SessionInfo
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import new_session, open_session
-from pi.coding.session.writing import Mirror
+from pi.coding.session.writing import SessionWriter
 from tests.coding.session.sessions import (
     Reports,
     answer,
@@ -174,7 +174,7 @@ def test_a_disk_that_is_full_from_the_start_is_told(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full of Linux")
 def test_a_device_that_takes_nothing_is_told() -> None:
     reports = Reports()
-    mirror = Mirror(Path("/dev/full"), reports)
+    mirror = SessionWriter(Path("/dev/full"), reports)
     mirror.follow()
 
     mirror.write(b"{}\n", worth_keeping=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.base.files import FileProblem
+from pi.base.files import FileAccessError
 from pi.coding.blobs.artifacts import artifact_directory
 from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.errors import NotASession, SessionInUse, SessionNotFound, SessionProblem
@@ -77,7 +77,7 @@ def test_when_the_artifacts_cannot_be_moved_the_session_stays(tmp_path: Path) ->
     path = with_artifacts(tmp_path)
     before = tree(path.parent)
 
-    with pytest.raises(FileProblem):  # a directory cannot be moved into itself
+    with pytest.raises(FileAccessError):  # a directory cannot be moved into itself
         move_session(path, cwd=THERE, directory=artifact_directory(path))
 
     assert tree(path.parent) == before
@@ -93,7 +93,7 @@ def test_when_the_old_file_cannot_be_removed_everything_is_undone(tmp_path: Path
         def unlink(self, missing_ok: bool = False) -> None:
             raise PermissionError(13, "Permission denied")
 
-    with pytest.raises(FileProblem, match=r"Permission denied.*") as problem:
+    with pytest.raises(FileAccessError, match=r"Permission denied.*") as problem:
         move_session(Stubborn(path), cwd=THERE, directory=there)
 
     assert problem.value.hint == "It is where it was."

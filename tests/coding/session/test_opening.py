@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.ai.messages import Image, UserMessage
-from pi.base.files import FileProblem
+from pi.base.files import FileAccessError
 from pi.base.records import replace
 from pi.coding.blobs.store import BlobStore
 from pi.coding.session.entries import MessageEntry
@@ -87,7 +87,7 @@ def test_a_file_that_is_no_session_is_refused_and_stays(tmp_path: Path) -> None:
 
 
 def test_a_directory_is_no_session(tmp_path: Path) -> None:
-    with pytest.raises(FileProblem):
+    with pytest.raises(FileAccessError):
         open_session(tmp_path, make_shelf(tmp_path))
 
 

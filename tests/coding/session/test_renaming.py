@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.base.files import FileProblem
+from pi.base.files import FileAccessError
 from pi.coding.session.catalog import read_facts
 from pi.coding.session.errors import NotASession, SessionInUse, SessionNotFound
 from pi.coding.session.file_operations import rename_session
@@ -59,7 +59,7 @@ def test_what_is_no_session_gets_no_name(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_a_problem(tmp_path: Path) -> None:
-    with pytest.raises(FileProblem):
+    with pytest.raises(FileAccessError):
         rename_session(tmp_path, "name", make_stamps())
 
 
@@ -71,7 +71,7 @@ def test_a_full_disk_is_named_as_the_reason_and_the_file_stays_whole(
     before = path.read_bytes()
     room = len(before) + 20 if has_room_for_a_lock else 0
 
-    with full_disk(room), pytest.raises(FileProblem) as failed:
+    with full_disk(room), pytest.raises(FileAccessError) as failed:
         rename_session(path, "n" * 100, make_stamps())
 
     assert failed.value.message == (

@@ -9,8 +9,8 @@ from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.errors import DirectoryGone, NoMatchingSession
 from pi.coding.session.file_operations import clone
 from pi.coding.session.lookup import (
-    Elsewhere,
-    Here,
+    LocalMatch,
+    OtherDirectoryMatch,
     check_directory,
     check_persistent,
     find_by_id,
@@ -26,9 +26,9 @@ from tests.coding.session.sessions import make_shelf, user
 def test_a_path_is_taken_as_it_is_whether_it_exists_or_not(tmp_path: Path) -> None:
     catalog = SessionCatalog(tmp_path)
 
-    assert resolve_session("/s/a.jsonl", catalog, HERE) == Here(path=Path("/s/a.jsonl"))
-    assert resolve_session("a.jsonl", catalog, HERE) == Here(path=Path(HERE, "a.jsonl"))
-    assert resolve_session("sub/a", catalog, HERE) == Here(path=Path(HERE, "sub/a"))
+    assert resolve_session("/s/a.jsonl", catalog, HERE) == LocalMatch(path=Path("/s/a.jsonl"))
+    assert resolve_session("a.jsonl", catalog, HERE) == LocalMatch(path=Path(HERE, "a.jsonl"))
+    assert resolve_session("sub/a", catalog, HERE) == LocalMatch(path=Path(HERE, "sub/a"))
 
 
 def test_an_id_is_found_whole_or_by_its_beginning_and_the_latest_wins(tmp_path: Path) -> None:
@@ -37,8 +37,8 @@ def test_an_id_is_found_whole_or_by_its_beginning_and_the_latest_wins(tmp_path: 
     latest = keep(shelf(tmp_path, at=3), "x", id="abce")
     catalog = SessionCatalog(tmp_path)
 
-    assert resolve_session("abc", catalog, HERE) == Here(path=exact)
-    assert resolve_session("ab", catalog, HERE) == Here(path=latest)
+    assert resolve_session("abc", catalog, HERE) == LocalMatch(path=exact)
+    assert resolve_session("ab", catalog, HERE) == LocalMatch(path=latest)
 
 
 def test_a_session_of_another_project_is_told_apart(tmp_path: Path) -> None:
@@ -48,9 +48,9 @@ def test_a_session_of_another_project_is_told_apart(tmp_path: Path) -> None:
 
     found = resolve_session("abc", catalog, HERE)
 
-    assert isinstance(found, Elsewhere)
+    assert isinstance(found, OtherDirectoryMatch)
     assert (found.session.facts.id, found.session.facts.cwd) == ("abc", THERE)
-    assert resolve_session("ab", catalog, HERE) == Here(path=near)
+    assert resolve_session("ab", catalog, HERE) == LocalMatch(path=near)
 
 
 def test_an_id_of_no_session_is_told_in_pis_words(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.base.files import LockedByAnother
+from pi.base.files import FileLocked
 from pi.coding.settings.files import BadSettings, SettingsFile
 from pi.testing import FakeClock
 from tests.files import mode_of
@@ -90,7 +90,7 @@ def test_a_file_that_another_program_holds_is_not_written(tmp_path: Path) -> Non
     os.utime(lock, ns=(now, now))
     file = SettingsFile(path, clock=clock, wait=0)
 
-    with pytest.raises(LockedByAnother):
+    with pytest.raises(FileLocked):
         file.change({("a",): 1})
     assert path.read_text() == "{}"
 

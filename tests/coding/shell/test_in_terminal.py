@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.base.processes.terminal import Terminal
+from pi.base.processes.terminal import ChildTerminal
 from pi.coding.shell.local import Ended
 from tests.base.processes.children import needs_posix_shell
 from tests.coding.shell.shells import Room, empty_room
@@ -19,7 +19,7 @@ PATIENCE = 60.0
 
 async def run(room: Room, command: str, timeout: float = PATIENCE) -> tuple[Ended, str]:
     output = room.shell.new_output(harmless=True)
-    end = await room.shell.run(command, output=output, terminal=Terminal(), timeout=timeout)
+    end = await room.shell.run(command, output=output, terminal=ChildTerminal(), timeout=timeout)
     return end, output.written().tail.content
 
 
@@ -56,7 +56,7 @@ async def test_an_abort_ends_the_command_and_keeps_what_was_said(tmp_path: Path)
             room.shell.run(
                 "echo begun; setsid sleep 600 & sleep 600",
                 output=output,
-                terminal=Terminal(),
+                terminal=ChildTerminal(),
                 on_text=lambda _: begun.set(),
             )
         )

@@ -13,7 +13,7 @@ from pi.coding.shell.environment import EnvironmentRules, command_environment
 from pi.coding.shell.local import LocalShell, ShellOptions
 from pi.coding.shell.spill import MOST_KEPT, NewArtifact, SpillFolder
 from pi.coding.tools.programs import SearchPrograms
-from pi.coding.tools.registry import Workplace, built_in_tools
+from pi.coding.tools.registry import ToolWorkspace, built_in_tools
 from pi.testing import FakeClock
 
 
@@ -44,9 +44,9 @@ def make_shell(
     )
 
 
-def make_place(folder: Path, *, bundled: bool = True, path: str = "") -> Workplace:
+def make_place(folder: Path, *, bundled: bool = True, path: str = "") -> ToolWorkspace:
     """What tools need in ``folder``; search programs are only those on ``path`` and our own."""
-    return Workplace(
+    return ToolWorkspace(
         files=LocalFiles(lambda: folder, home=str(folder.parent)),
         shell=make_shell(folder),
         programs=SearchPrograms(lambda: {"PATH": path or os.devnull}, bundled=bundled),

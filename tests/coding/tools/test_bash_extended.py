@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from pi.agent.tools.tool import AgentTool, ToolFailed, ToolResult
-from pi.base.processes.terminal import Terminal
+from pi.base.processes.terminal import ChildTerminal
 from pi.base.tasks import TaskScope
 from pi.coding.files.local import LocalFiles
 from pi.coding.shell.jobs import Job, ShellJobs
 from pi.coding.shell.output import Output
-from pi.coding.tools.bash_extended import ExtendedOptions, Surroundings, extended_bash_tool
+from pi.coding.tools.bash_extended import BashEnvironment, ExtendedOptions, extended_bash_tool
 from tests.base.processes.children import needs_posix_shell, passing_of
 from tests.coding.shell.shells import Room, empty_room
 from tests.coding.tools.places import text_of, use
@@ -29,10 +29,10 @@ class Bench:
         self.room = room
         self.ended: list[Job] = []
         self.jobs = ShellJobs(room.shell, scope, on_end=self.ended.append)
-        self.opened: list[tuple[Terminal, Output]] = []
+        self.opened: list[tuple[ChildTerminal, Output]] = []
 
     def tool(self, **options: object) -> AgentTool:
-        around = Surroundings(
+        around = BashEnvironment(
             shell=self.room.shell,
             files=LocalFiles(lambda: self.room.folder, home="/"),
             jobs=self.jobs,

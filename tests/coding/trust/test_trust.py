@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from pi.coding.bus import Bus
-from pi.coding.trust import Choice, ProjectTrust, Trust, TrustAnswer, TrustStore, Wish, decide_trust
+from pi.coding.trust import (
+    ProjectTrust,
+    Trust,
+    TrustAnswer,
+    TrustChoice,
+    TrustStore,
+    Wish,
+    decide_trust,
+)
 from pi.testing import FakeClock
 
 
@@ -27,10 +35,10 @@ class Desk:
         *,
         flag: bool | None = None,
         default: Wish = "ask",
-        choice: Choice | None = None,
+        choice: TrustChoice | None = None,
         answers: dict[str, bool] | None = None,
     ) -> Trust:
-        async def ask(cwd: Path) -> Choice | None:
+        async def ask(cwd: Path) -> TrustChoice | None:
             return choice
 
         return await decide_trust(
@@ -132,14 +140,14 @@ async def test_who_always_trusts_trusts_the_directories_above_too(desk: Desk) ->
 
 
 async def test_trusting_for_this_session_is_not_stored(desk: Desk) -> None:
-    trust = await desk.decide(choice=Choice(trusted=True, directory=desk.cwd))
+    trust = await desk.decide(choice=TrustChoice(trusted=True, directory=desk.cwd))
 
     assert (trust.trusted, trust.trusts(desk.cwd), trust.trusts(desk.home)) == (True, True, False)
     assert desk.store.decisions() == {}
 
 
 async def test_trusting_the_folder_above_replaces_the_decision_about_this_one(desk: Desk) -> None:
-    choice = Choice(trusted=True, directory=desk.cwd.parent, remember=True)
+    choice = TrustChoice(trusted=True, directory=desk.cwd.parent, remember=True)
     trust = await desk.decide(choice=choice)
 
     assert trust.trusts(desk.cwd)
@@ -147,14 +155,14 @@ async def test_trusting_the_folder_above_replaces_the_decision_about_this_one(de
 
 
 async def test_distrust_can_be_remembered(desk: Desk) -> None:
-    trust = await desk.decide(choice=Choice(trusted=False, directory=desk.cwd, remember=True))
+    trust = await desk.decide(choice=TrustChoice(trusted=False, directory=desk.cwd, remember=True))
 
     assert (trust.trusted, desk.store.decisions()) == (False, {str(desk.cwd): False})
 
 
 async def test_an_answer_for_this_run_is_not_asked_for_again(desk: Desk) -> None:
     answers: dict[str, bool] = {}
-    await desk.decide(choice=Choice(trusted=True, directory=desk.cwd), answers=answers)
+    await desk.decide(choice=TrustChoice(trusted=True, directory=desk.cwd), answers=answers)
     again = await desk.decide(answers=answers)
 
     assert (again.trusted, again.source) == (True, "person")
@@ -163,7 +171,7 @@ async def test_an_answer_for_this_run_is_not_asked_for_again(desk: Desk) -> None
 
 async def test_what_is_stored_later_takes_the_place_of_an_answer_for_this_run(desk: Desk) -> None:
     answers: dict[str, bool] = {}
-    await desk.decide(choice=Choice(trusted=False, directory=desk.cwd), answers=answers)
+    await desk.decide(choice=TrustChoice(trusted=False, directory=desk.cwd), answers=answers)
     desk.store.decide({desk.cwd.parent: True})
     trust = await desk.decide(answers=answers)
 

@@ -16,7 +16,7 @@ from typing import Any
 from pi.base.clock import SystemClock
 from pi.base.records import replace
 from pi.coding.runtime.assemble import assemble
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOptions
 from pi.modes.rpc.server import RpcServer
 from pi.modes.stdio import Output, read_chunks
@@ -81,7 +81,7 @@ async def rpc_session(
 ) -> AsyncIterator[Client]:
     """A session that talks to a client over pipes."""
     environ = {"HOME": str(lab.home), "PATH": os.environ["PATH"]}
-    host = replace(Host.of(environ, agent_dir=lab.agent_dir, clock=clock), import_path=())
+    host = replace(Machine.of(environ, agent_dir=lab.agent_dir, clock=clock), import_path=())
     session = (await assemble(lab.project, host, options)).session
     await session.start()
     (commands_out, commands_in), (records_out, records_in) = os.pipe(), os.pipe()

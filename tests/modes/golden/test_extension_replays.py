@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.extension_host.discovery.finding import Wanted
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.runtime.options import SessionOptions
 from tests.modes.golden.lab import Lab
 from tests.modes.golden.model_answers import Answer, Piece, answers
@@ -49,7 +49,7 @@ async def replayed(recording: str, extension: str, folder: Path, *, skill: bool)
         if skill:
             lab.add_skill()
         options = SessionOptions(
-            model="mock/mock-r", extensions=Wanted(discover=False, paths=(str(path),))
+            model="mock/mock-r", extensions=ExtensionOptions(discover=False, paths=(str(path),))
         )
         replay = Replay(steps, models, ReplayClock())
         async with rpc_session(lab, ReplayClock(), options) as client:

@@ -10,11 +10,11 @@ from typing import Any, TypeVar, cast
 
 from pi.base.tasks import TaskScope
 from pi.coding.port.session import SessionPort
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.settings.settings import Settings
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_file import REQUIRED, Palette
-from pi.modes.interactive.theme_selector import ThemeChoice, themes_in
+from pi.modes.interactive.theme_selector import ThemeSelector, themes_in
 from pi.modes.interactive.ui import Build, Level, OverlayShown
 from pi.testing import FakeClock
 from pi.tui.component import Component, Focusable, Interactive
@@ -69,10 +69,10 @@ class FakeScreen:
     """Implements ``Ui``. ``press`` types; ``text`` is what is to be seen."""
 
     def __init__(
-        self, tmp_path: Path, port: SessionPort | None = None, host: Host | None = None
+        self, tmp_path: Path, port: SessionPort | None = None, host: Machine | None = None
     ) -> None:
         self.theme = plain_theme()
-        self.themes = ThemeChoice(
+        self.themes = ThemeSelector(
             self.theme,
             files=lambda: themes_in(tmp_path),
             scheme=lambda: "dark",
@@ -81,7 +81,7 @@ class FakeScreen:
         self.keymap = Keymap()
         self.rows = 24
         self.tasks = TaskScope()
-        self.host = host or Host(
+        self.host = host or Machine(
             environ={"HOME": str(tmp_path)},
             home=tmp_path,
             agent_dir=tmp_path / "agent",

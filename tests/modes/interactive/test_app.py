@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.errors import PiError
-from pi.modes.interactive.startup import Opening
+from pi.modes.interactive.startup import OpenContext
 from tests.modes.interactive.theatre import Theatre
 
 
@@ -43,7 +43,7 @@ async def test_without_a_session_the_application_ends_and_keeps_what_was_typed(
 ) -> None:
     theatre = Theatre(tmp_path)
 
-    async def refused(opening: Opening) -> None:
+    async def refused(opening: OpenContext) -> None:
         theatre.type("for")
         theatre.send(" later")
         theatre.type("and more")

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pi.agent.events import MessageEnd
 from pi.ai.messages import AssistantMessage, Usage
 from pi.coding.compaction.events import CompactionEnd
-from pi.modes.interactive.session_controller import CacheWatch
+from pi.modes.interactive.session_controller import CacheMissDetector
 
 
 def answer(*, read: int = 0, write: int = 0, model: str = "m") -> MessageEnd:
@@ -12,7 +12,7 @@ def answer(*, read: int = 0, write: int = 0, model: str = "m") -> MessageEnd:
 
 
 def test_a_miss_is_told() -> None:
-    watch = CacheWatch()
+    watch = CacheMissDetector()
     assert watch.hear(answer(write=9000)) == ""
     assert watch.hear(answer(read=9000, write=500)) == ""
     assert watch.hear(answer(write=9800)) == (
@@ -21,7 +21,7 @@ def test_a_miss_is_told() -> None:
 
 
 def test_what_is_small_or_expected_is_not_told() -> None:
-    watch = CacheWatch()
+    watch = CacheMissDetector()
     watch.hear(answer(write=3000))
     assert watch.hear(answer(write=9000)) == ""
     assert watch.hear(answer(read=6000)) == ""
@@ -30,7 +30,7 @@ def test_what_is_small_or_expected_is_not_told() -> None:
 
 
 def test_another_input_has_nothing_to_miss() -> None:
-    watch = CacheWatch()
+    watch = CacheMissDetector()
     watch.hear(answer(write=9000))
     watch.hear(CompactionEnd(reason="manual", aborted=False, will_retry=False))
     assert watch.hear(answer(write=2000)) == ""

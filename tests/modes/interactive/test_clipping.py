@@ -10,7 +10,7 @@ from pi.ai.messages import Image, Text, UserMessage, blocks
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.base.records import replace
 from pi.coding.tools.images import ImageLimits
-from pi.modes.interactive.composer.pasting import Clipping, why_unseen
+from pi.modes.interactive.composer.pasting import PasteHandler, image_unsupported_reason
 from pi.testing import ScriptedProvider, says
 from pi.tui.desktop import osc52
 from tests.coding.runtime.stage import Stage
@@ -138,7 +138,7 @@ async def test_why_a_picture_is_not_seen_depends_on_who_answers(tmp_path: Path) 
     told = []
     for model in models:
         session = await stage.open(model=f"faux/{model.id}")
-        told.append(why_unseen(session))
+        told.append(image_unsupported_reason(session))
         await session.close()
 
     assert told == ["", "faux/blind takes no pictures; it is only told that one was left out."]
@@ -153,7 +153,7 @@ async def test_whoever_types_on_is_heard_although_a_picture_could_not_be_read(
     async with Theatre(tmp_path).playing() as theatre:
         assert theatre.commands is not None
         composer, ui = theatre.app._frame.composer, theatre.commands.ui
-        composer.prompt.on_paste = Clipping(theatre.start, ui, composer, limits=broken).drop
+        composer.prompt.on_paste = PasteHandler(theatre.start, ui, composer, limits=broken).drop
         theatre.type("\x1b[200~/nowhere/a.png\x1b[201~typed on")
         await theatre.sees("reading pictures failed: RuntimeError('broken')")
         await theatre.sees("\ntyped on\n")

@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from pi.base.errors import PiError
-from pi.modes.interactive.resource_config import Resource, choose_resources
+from pi.modes.interactive.resource_config import PackageResource, choose_resources
 from pi.testing.virtual_terminal import VirtualTerminal
 
 RESOURCES = [
-    Resource(path="skills/a/SKILL.md", about="skills of npm:tips (user)", is_on=True),
-    Resource(path="prompts/b.md", about="prompts of npm:tips (user)", is_on=False),
+    PackageResource(path="skills/a/SKILL.md", about="skills of npm:tips (user)", is_on=True),
+    PackageResource(path="prompts/b.md", about="prompts of npm:tips (user)", is_on=False),
 ]
 
 

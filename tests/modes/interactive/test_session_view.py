@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.base.records import replace
-from pi.modes.interactive.startup import Opening
+from pi.modes.interactive.startup import OpenContext
 from pi.testing import says
 from tests.modes.interactive.theatre import Theatre
 
@@ -84,7 +84,7 @@ async def test_an_error_that_only_the_log_hears_of_is_told_once(tmp_path: Path) 
 async def test_a_warning_has_its_sign_and_not_the_word_as_well(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
 
-    async def warned(opening: Opening) -> None:
+    async def warned(opening: OpenContext) -> None:
         opening.report("Warning: Mind the gap")
 
     theatre.before_open = warned
@@ -95,7 +95,7 @@ async def test_a_warning_has_its_sign_and_not_the_word_as_well(tmp_path: Path) -
 async def test_that_a_session_is_no_longer_saved_stays_in_the_transcript(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says("Yes."), says("Still here."), says("Always."))
 
-    async def told_on_the_screen(opening: Opening) -> None:
+    async def told_on_the_screen(opening: OpenContext) -> None:
         theatre.stage.host = replace(theatre.stage.host, report=opening.report)
 
     theatre.before_open = told_on_the_screen

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pi.modes.interactive.composer.composer import Composer
-from pi.modes.interactive.composer.prompt import TypingPause
-from pi.modes.interactive.prompt_sender import PATIENCE, Speaking
+from pi.modes.interactive.composer.prompt import TypingDetector
+from pi.modes.interactive.prompt_sender import PATIENCE, PromptSender
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
@@ -192,11 +192,11 @@ async def test_a_command_is_painted_before_it_has_written_anything(tmp_path: Pat
             screen.theme,
             screen.keymap,
             tasks=screen.tasks,
-            typing=TypingPause(screen.host.clock),
+            typing=TypingDetector(screen.host.clock),
             screen_rows=lambda: 24,
             request_render=request_render,
         )
-        speaking = Speaking(screen, composer, transcript, screen.tasks)
+        speaking = PromptSender(screen, composer, transcript, screen.tasks)
         speaking.submit("!!cat gate")
         speaking.open(port, FewCommands(screen))
         async with asyncio.timeout(30):

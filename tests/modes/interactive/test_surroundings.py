@@ -6,7 +6,7 @@ import pytest
 
 from pi.modes.interactive.screen_settings import graphics_for, system_clipboard
 from pi.testing.virtual_terminal import VirtualTerminal
-from pi.tui.images.protocols import Size
+from pi.tui.images.protocols import PixelSize
 from pi.tui.input.reports import CellSize
 from pi.tui.terminal import Capabilities
 from pi.tui.tui import TUI
@@ -36,7 +36,7 @@ def test_pictures_have_the_size_of_cells_that_the_terminal_tells() -> None:
     assert graphics is not None
     tui.negotiation.take(CellSize(width=12, height=25))
 
-    assert graphics.cell == Size(12, 25)
+    assert graphics.cell == PixelSize(12, 25)
 
 
 async def test_without_programs_the_terminal_is_asked_to_copy(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from pi.modes.interactive.theme_file import (
     OPTIONAL,
     REQUIRED,
-    BadTheme,
+    InvalidTheme,
     Palette,
     read_theme,
     theme_name,
@@ -80,7 +80,7 @@ def test_the_same_file_is_the_same_palette() -> None:
     ],
 )
 def test_what_is_wrong_with_a_theme_is_told(content: bytes, said: str) -> None:
-    with pytest.raises(BadTheme) as raised:
+    with pytest.raises(InvalidTheme) as raised:
         read_theme(content, "mine.json")
 
     assert said in raised.value.message

@@ -8,7 +8,7 @@ from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.fullscreen.display import FullscreenDisplay
 from pi.tui.fullscreen.scroll_view import Scrollbar, ScrollView
 from pi.tui.images import protocols
-from pi.tui.images.protocols import Cells
+from pi.tui.images.protocols import CellExtent
 from pi.tui.overlays import OverlayOptions
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import slice_columns
@@ -95,7 +95,7 @@ def test_nothing_is_printed_when_the_screen_is_left_for_a_while() -> None:
 @pytest.mark.trap(176)
 def test_a_picture_that_is_scrolled_away_is_taken_off() -> None:
     program = Program()
-    place = protocols.place(7, Cells(4, 2))
+    place = protocols.place(7, CellExtent(4, 2))
     program.history.rows = ["a", place, "", *numbered(9)]
     program.scroll.scroll_to(0)
     program.shown()
@@ -117,7 +117,7 @@ def test_a_picture_that_is_scrolled_away_is_taken_off() -> None:
 
 @pytest.mark.trap(176)
 def test_a_picture_does_not_reach_out_of_a_scrolled_view() -> None:
-    place = protocols.place(7, Cells(4, 3))
+    place = protocols.place(7, CellExtent(4, 3))
     scroll = ScrollView(Rows("a", place, "", "", "b"), scrollbar="hidden")
 
     assert scroll.render_in(10, 4) == ["a", place, "", ""]
@@ -209,11 +209,11 @@ def test_an_overlay_lies_over_it_and_gets_the_mouse() -> None:
 
 
 def test_a_component_may_ask_for_the_focus_by_mouse() -> None:
-    from pi.tui.mouse import MouseAnswer, MouseEvent
+    from pi.tui.mouse import MouseEvent, MouseResult
 
     class Clickable(Field):
-        def handle_mouse(self, event: MouseEvent) -> MouseAnswer:
-            return MouseAnswer(handled=True, focus=event.type == "click")
+        def handle_mouse(self, event: MouseEvent) -> MouseResult:
+            return MouseResult(handled=True, focus=event.type == "click")
 
     program = Program()
     other = Clickable()

@@ -11,7 +11,7 @@ from pi.tui.input.decoder import Decoder, InputEvent, Paste
 from pi.tui.input.reports import (
     Colour,
     DeviceAttributes,
-    Focus,
+    FocusReport,
     KittyFlags,
     ModeReport,
     MouseReport,
@@ -142,7 +142,7 @@ def test_a_broken_sequence_vanishes_and_the_key_behind_it_does_not(
 def test_keys_mouse_focus_and_replies_come_in_their_order() -> None:
     assert decoded(b"x\x1b[I\x1b[<35;2;2M\x1b[?2026;1$y\x1b[97;5uy") == [
         "x",
-        Focus(gained=True),
+        FocusReport(gained=True),
         MouseReport(action="move", button="none", x=1, y=1),
         ModeReport(mode=2026, state=1),
         "\x1b[97;5u",

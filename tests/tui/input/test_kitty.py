@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.input.key_codes import CTRL, SHIFT, Stroke, control_character, parse_kitty
+from pi.tui.input.key_codes import CTRL, SHIFT, KeyStroke, control_character, parse_kitty
 from pi.tui.input.keys import key_names, parse_key, printable_text
 
 
@@ -104,7 +104,7 @@ def test_associated_text_is_what_is_typed() -> None:
 
 
 def test_the_alternate_key_is_typed_with_shift() -> None:
-    assert parse_kitty("\x1b[223:7838;2u") == Stroke("ß", SHIFT, text="ẞ")
+    assert parse_kitty("\x1b[223:7838;2u") == KeyStroke("ß", SHIFT, text="ẞ")
 
 
 @pytest.mark.parametrize("data", ["\x1b[u", "\x1b[9999999u", "\x1b[55296u", "\x1b[7;1A", "x"])
@@ -121,4 +121,4 @@ def test_a_control_character_is_found_behind_its_key(data: str, character: str) 
 
 
 def test_ctrl_reading_keeps_the_layout_and_the_place() -> None:
-    assert parse_kitty("\x1b[1089::99;5u") == Stroke("с", CTRL, also=(("c", CTRL),))
+    assert parse_kitty("\x1b[1089::99;5u") == KeyStroke("с", CTRL, also=(("c", CTRL),))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.input.key_codes import ALT, CTRL, Stroke, parse_legacy
+from pi.tui.input.key_codes import ALT, CTRL, KeyStroke, parse_legacy
 from pi.tui.input.keys import parse_key
 
 
@@ -77,10 +77,10 @@ def test_what_is_no_key_has_no_stroke(data: str) -> None:
 
 
 def test_the_keypad_types_its_digits() -> None:
-    assert parse_legacy("\x1bOs") == Stroke("3", text="3")
+    assert parse_legacy("\x1bOs") == KeyStroke("3", text="3")
 
 
 def test_a_byte_of_several_keys_has_all_their_readings_also_with_alt() -> None:
-    assert parse_legacy("\x1b\x1f") == Stroke(
+    assert parse_legacy("\x1b\x1f") == KeyStroke(
         "-", CTRL | ALT, also=(("_", CTRL | ALT), ("/", CTRL | ALT), ("7", CTRL | ALT))
     )

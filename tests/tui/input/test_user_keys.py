@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from pi.tui.input.actions import ACTIONS
-from pi.tui.input.keymap import LEGACY, UserKeys, migrated, read_user_keys
+from pi.tui.input.keymap import LEGACY, KeyBindings, migrated, read_user_keys
 
 
 def test_a_value_is_a_key_or_a_list_of_keys() -> None:
     document = {"app.clear": "ctrl+c", "app.exit": ["ctrl+d", "f10"], "app.suspend": [], "x.y": "a"}
 
-    assert read_user_keys(document) == UserKeys(
+    assert read_user_keys(document) == KeyBindings(
         bindings={
             "app.clear": ("ctrl+c",),
             "app.exit": ("ctrl+d", "f10"),
@@ -20,7 +20,7 @@ def test_a_value_is_a_key_or_a_list_of_keys() -> None:
 def test_what_is_wrong_is_said_and_the_rest_counts() -> None:
     document = {"app.clear": "ctrl+nope", "app.exit": 7, "app.suspend": ["ctrl+q", "cmd+q"]}
 
-    assert read_user_keys(document) == UserKeys(
+    assert read_user_keys(document) == KeyBindings(
         bindings={"app.suspend": ("ctrl+q",)},
         problems=(
             'keybindings.json: "app.clear" names the key "ctrl+nope", which does not exist; '
@@ -33,7 +33,7 @@ def test_what_is_wrong_is_said_and_the_rest_counts() -> None:
 
 
 def test_a_file_must_hold_an_object() -> None:
-    assert read_user_keys([]) == UserKeys(
+    assert read_user_keys([]) == KeyBindings(
         bindings={}, problems=("keybindings.json must hold an object.",)
     )
 

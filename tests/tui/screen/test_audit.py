@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.screen.history import first_row_to_commit_again
+from pi.tui.screen.history import first_shifted_row
 from tests.tui.parts import numbered
 
 HISTORY = numbered(40)
@@ -10,7 +10,7 @@ FRAME = [*HISTORY, "below"]
 
 
 def audited(frame: list[str], history: list[str] = HISTORY) -> int | None:
-    return first_row_to_commit_again(history, FRAME, frame, settled=len(FRAME))
+    return first_shifted_row(history, FRAME, frame, settled=len(FRAME))
 
 
 def test_history_that_stands_is_left_alone() -> None:
@@ -52,13 +52,13 @@ def test_another_content_that_is_shorter_is_noticed() -> None:
 def test_blank_rows_say_nothing() -> None:
     history = ["first", *[""] * 30]
 
-    assert first_row_to_commit_again(history, history, [*history, "x"], settled=31) is None
+    assert first_shifted_row(history, history, [*history, "x"], settled=31) is None
 
 
 def test_every_change_counts_of_rows_that_were_history_before_they_were_final() -> None:
     grown = [*FRAME[: len(HISTORY) - 1], HISTORY[-1] + " and more", *FRAME[len(HISTORY) :]]
 
     assert audited(grown) is None
-    assert first_row_to_commit_again(HISTORY, FRAME, grown, settled=5) == len(HISTORY) - 1
-    assert first_row_to_commit_again(HISTORY, FRAME, FRAME, settled=5) is None
-    assert first_row_to_commit_again(HISTORY, FRAME, ["new", *grown], settled=5) == 0
+    assert first_shifted_row(HISTORY, FRAME, grown, settled=5) == len(HISTORY) - 1
+    assert first_shifted_row(HISTORY, FRAME, FRAME, settled=5) is None
+    assert first_shifted_row(HISTORY, FRAME, ["new", *grown], settled=5) == 0

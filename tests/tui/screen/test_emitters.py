@@ -6,19 +6,19 @@ from functools import partial
 import pytest
 
 from pi.testing.virtual_terminal import VirtualTerminal
-from pi.tui.images.protocols import Cells, place
-from pi.tui.screen.emitters import Pen, full_paint, scroll_append, seam_rewrite, window_diff
+from pi.tui.images.protocols import CellExtent, place
+from pi.tui.screen.emitters import RowWriter, full_paint, scroll_append, seam_rewrite, window_diff
 from pi.tui.screen.rows import RowPrinter
 from tests.tui.parts import numbered
 from tests.tui.stress.tmux_model import TmuxModel
 
 append_three = partial(scroll_append, leaving=3)
-Emitter = Callable[[Pen, Sequence[str]], None]
+Emitter = Callable[[RowWriter, Sequence[str]], None]
 PRINTER = RowPrinter(20, strict=True)
 
 
 def emitted(emit: Emitter, painted: list[str], rows: list[str], *, row: int = 0) -> str:
-    pen = Pen(PRINTER, painted, row)
+    pen = RowWriter(PRINTER, painted, row)
     emit(pen, rows)
     return pen.text()
 
@@ -99,7 +99,7 @@ def test_a_burst_that_scrolls_more_than_was_painted_writes_everything() -> None:
 
 
 def test_pictures_are_not_moved_along() -> None:
-    picture = place(1, Cells(1, 1))
+    picture = place(1, CellExtent(1, 1))
 
     written = emitted(window_diff, ["a", picture], ["a", "b", picture], row=1)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import CURSOR_MARKER
-from pi.tui.images.protocols import Cells, place
+from pi.tui.images.protocols import CellExtent, place
 from pi.tui.screen.rows import (
     Caret,
     Change,
@@ -61,7 +61,7 @@ def test_a_flag_does_not_grow_together_with_what_stood_there() -> None:
 
 
 def test_a_picture_is_not_erased_behind_itself() -> None:
-    assert PRINTER.whole(place(1, Cells(1, 1))).startswith("\x1b[2K\x1b_G")
+    assert PRINTER.whole(place(1, CellExtent(1, 1))).startswith("\x1b[2K\x1b_G")
 
 
 def test_what_a_terminal_would_obey_is_removed_and_logged(

@@ -6,7 +6,7 @@ import pytest
 
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import CURSOR_MARKER
-from pi.tui.screen.pane_match import Tape
+from pi.tui.screen.pane_match import PaneText
 from pi.tui.screen.rows import Layer
 from pi.tui.screen.screen import Frame, Repaint, Screen
 from pi.tui.text.wrap import wrap_text
@@ -247,7 +247,7 @@ def test_an_editor_that_a_pane_moved_into_its_history_is_painted_again(columns: 
     moved = [line for row in rows for line in wrap_text(row, columns)] + [""] * 6
     above = moved.index("editor") + 1
 
-    tape = Tape(rows=moved[: above + 6], width=columns, height=6)
+    tape = PaneText(rows=moved[: above + 6], width=columns, height=6)
     screen.resize_in_place(columns, 6, grown=rows, tape=tape)
     narrow = tuple(row[:columns] for row in rows)
     written = screen.paint(Frame(narrow, 5, 1), repaint=Repaint.WINDOW)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from pi.tui.screen.pane_match import Tape
+from pi.tui.screen.pane_match import PaneText
 from pi.tui.terminal import Listener, Size
 from pi.tui.text.width import grapheme_width, graphemes
 
@@ -73,9 +73,9 @@ class TmuxModel:
         return len(self.lines) - self.rows
 
     @property
-    def tape(self) -> Tape:
+    def tape(self) -> PaneText:
         rows = [str(line) for line in self.lines]
-        return Tape(rows=rows, width=self.columns, height=self.rows)
+        return PaneText(rows=rows, width=self.columns, height=self.rows)
 
     @property
     def joined(self) -> list[str]:
@@ -88,7 +88,7 @@ class TmuxModel:
                 start = ""
         return rows
 
-    def look(self, done: Callable[[Tape | None], None]) -> Callable[[], None]:
+    def look(self, done: Callable[[PaneText | None], None]) -> Callable[[], None]:
         """Like ``pi.tui.terminals.tmux.look_at``, at once; the answer may be stale."""
         tape = self.tape
         if self.size_after_look is not None:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from random import Random
 
 from pi.tui.component import CURSOR_MARKER
-from pi.tui.images.protocols import Cells, place
+from pi.tui.images.protocols import CellExtent, place
 from pi.tui.text.width import visible_width
 from pi.tui.text.wrap import wrap_text
 
@@ -20,7 +20,7 @@ TEXTS = (
     "\x1b]8;;https://example.com\x07hyperlink\x1b]8;;\x07 text",
     "a long paragraph " + "that has to be wrapped because it does not fit " * 3,
     "\x1b[48;5;4mbackground\x1b[0m",
-    f"{place(7, Cells(4, 1))}picture",
+    f"{place(7, CellExtent(4, 1))}picture",
     "",
 )
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.text.ansi import SEQUENCE, StyleState, Weaver, link, strip_sequences
+from pi.tui.text.ansi import SEQUENCE, StyledLine, StyleState, link, strip_sequences
 from tests.tui.text.samples import SEQUENCES, styled_line
 
 
@@ -62,7 +62,7 @@ def test_opening_brings_back_the_state_and_closing_ends_it(sequences: str) -> No
 
 @given(styled_line)
 def test_a_line_woven_again_shows_the_same(line: str) -> None:
-    weaver = Weaver(line)
+    weaver = StyledLine(line)
 
     woven = weaver.piece(0, len(weaver.plain))
 

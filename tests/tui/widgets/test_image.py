@@ -4,7 +4,7 @@ import pytest
 
 from pi.tui.images import protocols
 from pi.tui.images.graphics import Graphics, Image, picture
-from pi.tui.images.protocols import Cells
+from pi.tui.images.protocols import CellExtent
 from tests.tui.images.pictures import make_picture
 
 PNG = make_picture("PNG", 90, 90)
@@ -25,7 +25,7 @@ def test_without_a_protocol_a_line_tells_what_it_is() -> None:
 def test_a_picture_takes_its_cells() -> None:
     image = Image(picture(PNG), kitty_graphics())
 
-    assert image.render(40) == [protocols.place(1, Cells(10, 5)), "", "", "", ""]
+    assert image.render(40) == [protocols.place(1, CellExtent(10, 5)), "", "", "", ""]
 
 
 @pytest.mark.trap(176)
@@ -33,7 +33,7 @@ def test_a_picture_is_fitted_again_after_a_resize() -> None:
     image = Image(picture(PNG), kitty_graphics())
     image.render(40)
 
-    assert image.render(4) == [protocols.place(1, Cells(4, 2)), ""]
+    assert image.render(4) == [protocols.place(1, CellExtent(4, 2)), ""]
 
 
 def test_unchanged_rows_are_the_same_list() -> None:

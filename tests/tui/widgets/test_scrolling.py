@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.tui.input.keymap import Keymap
-from pi.tui.widgets.select_list import Selection
+from pi.tui.widgets.select_list import ListSelection
 
 UP, DOWN, PAGE_UP, PAGE_DOWN = "\x1b[A", "\x1b[B", "\x1b[5~", "\x1b[6~"
 
 
-def selection(count: int, max_visible: int = 3) -> Selection:
-    made = Selection(max_visible, Keymap())
+def selection(count: int, max_visible: int = 3) -> ListSelection:
+    made = ListSelection(max_visible, Keymap())
     made.resize(count)
     return made
 
@@ -63,7 +63,7 @@ def test_the_selected_row_is_there_and_visible(
 
 def test_as_many_rows_are_visible_as_there_is_room_for_now() -> None:
     room = [5]
-    selection = Selection(lambda: room[0], Keymap())
+    selection = ListSelection(lambda: room[0], Keymap())
     selection.resize(20)
     selection.select(10)
     before = (selection.room, selection.visible)

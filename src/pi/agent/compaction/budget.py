@@ -115,7 +115,7 @@ Role: TypeAlias = Literal[
 """What an entry is in the log, whatever it becomes for the model."""
 
 
-class Item(Record):
+class CompactionItem(Record):
     """One entry of the branch."""
 
     id: str
@@ -128,7 +128,7 @@ class Item(Record):
     """Of an earlier summary that pi wrote: its file lists."""
 
     @classmethod
-    def of(cls, id: str, message: Message) -> Item:
+    def of(cls, id: str, message: Message) -> CompactionItem:
         """The item of a message that is in the log as it is."""
         useless = isinstance(message, ToolResultMessage) and message.useless is True
         return cls(id=id, role=_ROLES[type(message)], message=message, useless=useless)
@@ -149,7 +149,7 @@ _ROLES: dict[type[Message], Role] = {
 }
 
 
-class Exchange(Record):
+class UserExchange(Record):
     """A tool call, where it is, and what came of it."""
 
     call: ToolCall
@@ -158,16 +158,16 @@ class Exchange(Record):
     answered_at: int | None = None
 
 
-def exchanges(items: Sequence[Item]) -> list[Exchange]:
+def exchanges(items: Sequence[CompactionItem]) -> list[UserExchange]:
     """Every call with its result. An id that is used again belongs to the newest call before."""
-    found: list[Exchange] = []
+    found: list[UserExchange] = []
     newest: dict[str, int] = {}
     for at, item in enumerate(items):
         match item.message:
             case AssistantMessage() as answer:
                 for call in answer.tool_calls:
                     newest[call.id] = len(found)
-                    found.append(Exchange(call=call, called_at=at))
+                    found.append(UserExchange(call=call, called_at=at))
             case ToolResultMessage() as result if result.tool_call_id in newest:
                 index = newest[result.tool_call_id]
                 found[index] = replace(found[index], result=result, answered_at=at)
@@ -176,6 +176,6 @@ def exchanges(items: Sequence[Item]) -> list[Exchange]:
     return found
 
 
-def tokens_of(items: Sequence[Item]) -> int:
+def tokens_of(items: Sequence[CompactionItem]) -> int:
     """What all of them take up together."""
     return sum(item.tokens for item in items)

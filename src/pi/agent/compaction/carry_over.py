@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from pi.agent.compaction.budget import Item
-from pi.agent.compaction.text import SUMMARY_TAGS, defused, plain_text, shortened
+from pi.agent.compaction.budget import CompactionItem
+from pi.agent.compaction.text import SUMMARY_TAGS, escape_tags, plain_text, shortened
 from pi.ai.json_text import without_surrogates
 from pi.ai.messages import AssistantMessage, Json, ToolResultMessage, UserMessage
 from pi.base.records import Record, replace
@@ -192,7 +192,7 @@ def carry_over_in(details: Json) -> CarryOver | None:
         return None
 
 
-def collected(earlier: CarryOver, items: Sequence[Item]) -> CarryOver:
+def collected(earlier: CarryOver, items: Sequence[CompactionItem]) -> CarryOver:
     """``earlier`` and what ``items``, which came after it, add, replace and settle."""
     collection = _Collection(earlier)
     for item in items:
@@ -231,7 +231,7 @@ def without_visible(carried: CarryOver, visible: Iterable[str]) -> CarryOver:
 
 def _clean(text: str) -> str:
     """Words as they will stand in a summary, which they must not be able to end."""
-    return defused(without_surrogates(text), SUMMARY_TAGS).strip()
+    return escape_tags(without_surrogates(text), SUMMARY_TAGS).strip()
 
 
 class _Collection:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from pi.agent.compaction.carry_over import CarryOver, Q, Quote, same_words
 from pi.agent.compaction.file_operations import FileLists, file_blocks
-from pi.agent.compaction.text import shortened, tagged
+from pi.agent.compaction.text import shortened, wrap_in_tag
 from pi.ai.token_estimate import CHARACTERS_PER_TOKEN
 from pi.base.records import Record, replace
 
@@ -22,9 +22,9 @@ MOST_UNSHOWN = 500
 """Ids that are remembered."""
 
 _LEAD = "Word for word from before this point. Where the notes above say otherwise, this holds."
-_FRAME = len(tagged("carry-over", f"{_LEAD}\n\n")) + len("\n\n")
+_FRAME = len(wrap_in_tag("carry-over", f"{_LEAD}\n\n")) + len("\n\n")
 _SMALLEST, _REMEMBERED = 4 * _FRAME, 12_000
-_BARE_FRAME = len(tagged("carry-over", ""))
+_BARE_FRAME = len(wrap_in_tag("carry-over", ""))
 _SHARES = {
     "latest": 0.2,
     "first": 0.15,
@@ -43,24 +43,24 @@ _GAP = len("\n\n")
 _NO_LIMIT = 1 << 60
 
 
-class Fitted(Record):
+class CarryOverText(Record):
     """A carry-over that fits, and its text."""
 
     carried: CarryOver
     text: str
 
 
-def fitted(carried: CarryOver, files: FileLists, tokens: int) -> Fitted:
+def fit_carry_over(carried: CarryOver, files: FileLists, tokens: int) -> CarryOverText:
     """As much of ``carried`` and ``files`` as fits into ``tokens``, with ids for the rest."""
     room = tokens * CHARACTERS_PER_TOKEN
     carried = replace(carried, messages=_worth_repeating(carried))
     if room < _SMALLEST:  # a later window may be larger, so that all of it is handed on
         remembered = _filled(carried, files, _REMEMBERED).carried
-        return Fitted(carried=remembered, text=_in_brief(carried, files, room))
+        return CarryOverText(carried=remembered, text=_in_brief(carried, files, room))
     return _filled(carried, files, room - _FRAME)
 
 
-def allotted(needs: dict[str, int], room: int) -> dict[str, int]:
+def allot_tokens(needs: dict[str, int], room: int) -> dict[str, int]:
     """The room of each section: its need or its share, then more of what is left, in order."""
     granted = {name: min(need, int(_SHARES[name] * room)) for name, need in needs.items()}
     left = room - sum(granted.values())
@@ -71,15 +71,15 @@ def allotted(needs: dict[str, int], room: int) -> dict[str, int]:
     return granted
 
 
-def _filled(carried: CarryOver, files: FileLists, room: int) -> Fitted:
+def _filled(carried: CarryOver, files: FileLists, room: int) -> CarryOverText:
     for_ids = min(room // 3, max(_LEAST_FOR_IDS, int(_PART_FOR_IDS * room)))
-    sections = _Sections(carried, files, allotted(_needs(carried, files), room - for_ids))
+    sections = _Sections(carried, files, allot_tokens(_needs(carried, files), room - for_ids))
     unshown = (*carried.unshown, *sections.lost(carried))
     kept = replace(sections.carried, unshown=tuple(dict.fromkeys(unshown))[-MOST_UNSHOWN:])
     ids = _ids(kept.unshown, room - sum(sections.lengths().values()))
     body = "\n\n".join(filter(None, (_LEAD, *sections.texts.values(), ids)))
-    block = tagged("carry-over", body) if body != _LEAD else ""
-    return Fitted(carried=kept, text="\n\n".join(filter(None, (block, sections.files))))
+    block = wrap_in_tag("carry-over", body) if body != _LEAD else ""
+    return CarryOverText(carried=kept, text="\n\n".join(filter(None, (block, sections.files))))
 
 
 def _in_brief(carried: CarryOver, files: FileLists, room: int) -> str:
@@ -92,7 +92,7 @@ def _in_brief(carried: CarryOver, files: FileLists, room: int) -> str:
     wanted = (*carried.instructions, *carried.tasks)
     lost = dict.fromkeys(quote.id for quote in wanted if quote not in (*orders, *tasks))
     body = "\n\n".join(filter(None, (orders_text, tasks_text, _ids(tuple(lost), left))))
-    block = tagged("carry-over", body) if body else ""
+    block = wrap_in_tag("carry-over", body) if body else ""
     return "\n\n".join(filter(None, (block, file_blocks(files, room - len(block) - _GAP))))
 
 

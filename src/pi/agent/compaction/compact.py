@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from msgspec import field
 
-from pi.agent.compaction.budget import CompactionSettings, Item, estimate_tokens
+from pi.agent.compaction.budget import CompactionItem, CompactionSettings, estimate_tokens
 from pi.agent.compaction.carry_over import CarryOver
-from pi.agent.compaction.carry_over_text import fitted
+from pi.agent.compaction.carry_over_text import fit_carry_over
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.compaction.file_operations import FileLists, file_blocks, file_operations
 from pi.agent.compaction.prepare import Preparation
-from pi.agent.compaction.summarise import Ask, Guidance, Summariser
+from pi.agent.compaction.summarise import Ask, Summariser, SummaryInstructions
 from pi.agent.compaction.text import newest, serialise, without_blocks
 from pi.ai.messages import Usage
 from pi.ai.models.model import Model
@@ -48,7 +48,9 @@ async def compact(
     summariser = Summariser(ask, model, settings, "compaction")
     replaced = preparation.replaced_tokens
     notes = await _notes(preparation, summariser, replaced)
-    carried = fitted(preparation.carry_over, preparation.files, preparation.carry_over_tokens)
+    carried = fit_carry_over(
+        preparation.carry_over, preparation.files, preparation.carry_over_tokens
+    )
     summary = "\n\n".join(filter(None, (notes, carried.text)))
     if estimate_tokens(summary) > replaced:
         raise CompactionFailed(
@@ -105,7 +107,7 @@ MOST_OF_FILES = 4000
 """Characters of the file lists."""
 
 
-class BranchSummary(Record):
+class BranchNotes(Record):
     """A finished summary of a branch."""
 
     summary: str
@@ -113,22 +115,24 @@ class BranchSummary(Record):
     usage: Usage
 
 
-def abandoned(old: Sequence[Item], new: Sequence[Item]) -> tuple[Item, ...]:
+def abandoned_items(
+    old: Sequence[CompactionItem], new: Sequence[CompactionItem]
+) -> tuple[CompactionItem, ...]:
     """The items of the ``old`` path, from its root to its leaf, that the ``new`` one lacks."""
     shared = {item.id for item in new}
     return tuple(item for item in old if item.id not in shared)
 
 
 async def summarise_branch(
-    items: Sequence[Item],
+    items: Sequence[CompactionItem],
     ask: Ask,
     settings: CompactionSettings,
     *,
     model: Model,
-    guidance: Guidance | None = None,
-) -> BranchSummary:
+    guidance: SummaryInstructions | None = None,
+) -> BranchNotes:
     """Notes on ``items``, the newest that fit into one request, or raise ``CompactionFailed``."""
-    guidance = guidance or Guidance()
+    guidance = guidance or SummaryInstructions()
     summariser = Summariser(ask, model, settings, "branch_summary")
     texts = serialise(items)
     if not texts:
@@ -137,7 +141,7 @@ async def summarise_branch(
     notes = await summariser.notes(fitting, "branch", guidance=guidance)
     files = file_operations(items)
     blocks = file_blocks(files, MOST_OF_FILES)
-    return BranchSummary(
+    return BranchNotes(
         summary=PREAMBLE + "\n\n".join(filter(None, (notes, blocks))),
         details=files,
         usage=summariser.usage,

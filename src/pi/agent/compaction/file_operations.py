@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from posixpath import normpath
 
-from pi.agent.compaction.budget import Item, exchanges
-from pi.agent.compaction.text import SUMMARY_TAGS, defused, tagged
+from pi.agent.compaction.budget import CompactionItem, exchanges
+from pi.agent.compaction.text import SUMMARY_TAGS, escape_tags, wrap_in_tag
 from pi.ai.messages import Json
 from pi.base.records import Record
 
@@ -26,7 +26,7 @@ class FileLists(Record):
     modified_files: tuple[str, ...] = ()
 
 
-def file_operations(items: Sequence[Item], earlier: FileLists | None = None) -> FileLists:
+def file_operations(items: Sequence[CompactionItem], earlier: FileLists | None = None) -> FileLists:
     """The files of ``earlier``, of the calls in ``items`` that did not fail, and of summaries."""
     read, modified = _Touched(), _Touched()
     for lists in (earlier or FileLists(), *(file_lists(item.details or {}) for item in items)):
@@ -55,7 +55,7 @@ class FileOps(Record):
     """Also those that an earlier compaction only calls modified."""
 
 
-def by_operation(items: Sequence[Item], files: FileLists) -> FileOps:
+def by_operation(items: Sequence[CompactionItem], files: FileLists) -> FileOps:
     """``files``, of which ``items`` tell which ones were written as a whole."""
     calls = (exchange.call for exchange in exchanges(items))
     written = {_path(call.arguments) for call in calls if call.name == "write"}
@@ -110,10 +110,10 @@ def _strings(value: object) -> tuple[str, ...]:
 
 
 def _block(tag: str, paths: Sequence[str], most: int) -> str:
-    lines = [defused(path, SUMMARY_TAGS) for path in paths]
-    if len(whole := tagged(tag, "\n".join(lines))) <= most:
+    lines = [escape_tags(path, SUMMARY_TAGS) for path in paths]
+    if len(whole := wrap_in_tag(tag, "\n".join(lines))) <= most:
         return whole if lines else ""
-    left = most - len(tagged(tag, f"... and {len(lines)} more"))
+    left = most - len(wrap_in_tag(tag, f"... and {len(lines)} more"))
     shown: list[str] = []
     for line in reversed(lines):
         left -= len(line) + 1
@@ -122,4 +122,4 @@ def _block(tag: str, paths: Sequence[str], most: int) -> str:
         shown.append(line)
     shown.reverse()
     rest = f"... and {len(lines) - len(shown)} more"
-    return tagged(tag, "\n".join((*shown, rest))) if shown else ""
+    return wrap_in_tag(tag, "\n".join((*shown, rest))) if shown else ""

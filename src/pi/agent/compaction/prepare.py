@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pi.agent.compaction.budget import (
+    CompactionItem,
     CompactionSettings,
-    Item,
     estimate_tokens,
     exchanges,
     tokens_of,
@@ -22,7 +22,7 @@ from pi.agent.compaction.file_operations import (
     file_lists,
     file_operations,
 )
-from pi.agent.compaction.summarise import Guidance
+from pi.agent.compaction.summarise import SummaryInstructions
 from pi.ai.messages import Json, Message
 from pi.base.records import Record
 
@@ -42,7 +42,7 @@ class Cut(Record):
     """Where the split turn begins; ``None`` when the cut is between turns."""
 
 
-def find_cut_point(items: Sequence[Item], keep_recent_tokens: int = 20_000) -> Cut:
+def find_cut_point(items: Sequence[CompactionItem], keep_recent_tokens: int = 20_000) -> Cut:
     """The cut that keeps as much as fits into ``keep_recent_tokens``.
 
     When the newest piece alone is larger, just that piece is kept. A call is never parted from
@@ -62,7 +62,7 @@ def find_cut_point(items: Sequence[Item], keep_recent_tokens: int = 20_000) -> C
     return Cut(index=_with_metadata(items, best), turn_start=_turn_start(items, best))
 
 
-def _allowed(items: Sequence[Item]) -> list[bool]:
+def _allowed(items: Sequence[CompactionItem]) -> list[bool]:
     """For each item whether the kept part may begin with it."""
     last_result: dict[int, int] = {}
     for exchange in exchanges(items):
@@ -77,7 +77,7 @@ def _allowed(items: Sequence[Item]) -> list[bool]:
     return allowed
 
 
-def _turn_start(items: Sequence[Item], cut: int) -> int | None:
+def _turn_start(items: Sequence[CompactionItem], cut: int) -> int | None:
     """Where the turn begins that ``cut`` splits; ``None`` when its beginning is not here."""
     if items[cut].role in TURN_STARTS:
         return None
@@ -85,14 +85,14 @@ def _turn_start(items: Sequence[Item], cut: int) -> int | None:
     return next(starts, None)
 
 
-def _with_metadata(items: Sequence[Item], cut: int) -> int:
+def _with_metadata(items: Sequence[CompactionItem], cut: int) -> int:
     """Keep what stands right before the cut and is no message: a model change, a label."""
     while cut and items[cut - 1].message is None:
         cut -= 1
     return cut
 
 
-class Previous(Record):
+class PreviousSummary(Record):
     """The compaction before this one, as it is stored."""
 
     summary: str
@@ -104,18 +104,18 @@ class Preparation(Record):
     """A compaction that is ready to run; extensions may look at it and change it."""
 
     first_kept_id: str
-    history: tuple[Item, ...]
+    history: tuple[CompactionItem, ...]
     """Whole turns that will be replaced by notes."""
-    turn_prefix: tuple[Item, ...]
+    turn_prefix: tuple[CompactionItem, ...]
     """The beginning of the turn that is split; empty when the cut is between turns."""
-    kept: tuple[Item, ...]
+    kept: tuple[CompactionItem, ...]
     tokens_before: int
     previous_summary: str = ""
     files: FileLists = FileLists()
     carry_over: CarryOver = CarryOver()
     carry_over_tokens: int = 0
     """What the carry-over may take."""
-    guidance: Guidance = Guidance()
+    guidance: SummaryInstructions = SummaryInstructions()
     settings: CompactionSettings = CompactionSettings()
 
     # As extensions of the original know it --------------------------------------------------------
@@ -154,19 +154,19 @@ class Preparation(Record):
         return replaced + estimate_tokens(self.previous_summary)
 
 
-def _shown(items: Sequence[Item]) -> tuple[Message, ...]:
+def _shown(items: Sequence[CompactionItem]) -> tuple[Message, ...]:
     return tuple(item.message for item in items if item.message is not None)
 
 
 def prepare(
-    items: Sequence[Item],
+    items: Sequence[CompactionItem],
     settings: CompactionSettings,
     *,
     window: int,
     tokens_before: int,
-    previous: Previous | None = None,
-    before: Sequence[Item] = (),
-    guidance: Guidance | None = None,
+    previous: PreviousSummary | None = None,
+    before: Sequence[CompactionItem] = (),
+    guidance: SummaryInstructions | None = None,
 ) -> Preparation:
     """Decide what goes and what stays.
 
@@ -191,6 +191,6 @@ def prepare(
         files=file_operations(replaced, file_lists(details)),
         carry_over=without_visible(collected(handed_on, items), (item.id for item in kept)),
         carry_over_tokens=int(PART_OF_KEPT * keep),
-        guidance=guidance or Guidance(),
+        guidance=guidance or SummaryInstructions(),
         settings=settings,
     )

@@ -11,14 +11,14 @@ from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.compaction.text import (
     SUMMARY_TAGS,
     cut_to_size,
-    defused,
+    escape_tags,
     size,
-    tagged,
     windows,
     without_blocks,
+    wrap_in_tag,
 )
 from pi.ai.failures.overflow import is_overflow
-from pi.ai.messages import AssistantMessage, Context, Usage, UserMessage, added
+from pi.ai.messages import AssistantMessage, Context, Usage, UserMessage, add_usage
 from pi.ai.models.model import Model
 from pi.ai.token_estimate import ROOM_FOR_ERROR, SMALLEST_ANSWER
 from pi.base.records import Record
@@ -91,7 +91,7 @@ AGAIN = """\
 Your last answer could not be used: {} Write the notes again, complete and no longer than needed."""
 
 
-class Guidance(Record):
+class SummaryInstructions(Record):
     """What a person or an extension adds to the prompt."""
 
     custom_instructions: str = ""
@@ -105,16 +105,19 @@ def question(
     conversation: str,
     *,
     previous: str = "",
-    guidance: Guidance | None = None,
+    guidance: SummaryInstructions | None = None,
     complaint: str = "",
 ) -> str:
     """The message that asks for notes on ``conversation``, which is already free of our tags."""
-    guidance = guidance or Guidance()
+    guidance = guidance or SummaryInstructions()
     custom = guidance.custom_instructions.strip()
     parts = (
-        tagged("conversation", conversation),
-        tagged("previous-summary", defused(previous)) if previous else "",
-        *(tagged("additional-context", defused(text)) for text in guidance.additional_context),
+        wrap_in_tag("conversation", conversation),
+        wrap_in_tag("previous-summary", escape_tags(previous)) if previous else "",
+        *(
+            wrap_in_tag("additional-context", escape_tags(text))
+            for text in guidance.additional_context
+        ),
         guidance.prompt or f"{TASKS[kind]}\n\n{SECTIONS}",
         UPDATE if previous else "",
         CUSTOM.format(custom) if custom else "",
@@ -170,14 +173,14 @@ class Summariser:
         kind: Kind,
         *,
         previous: str = "",
-        guidance: Guidance | None = None,
+        guidance: SummaryInstructions | None = None,
         most_tokens: int | None = None,
     ) -> str:
         """Notes on ``texts`` that go on from ``previous``, part by part where it does not fit.
 
         Notes longer than ``most_tokens`` are not taken.
         """
-        guidance = guidance or Guidance()
+        guidance = guidance or SummaryInstructions()
         room = self.room(kind, guidance)
         while room >= SMALLEST_WINDOW * BYTES_PER_TOKEN:
             try:
@@ -194,7 +197,7 @@ class Summariser:
             hint="Choose a model with a larger context window.",
         )
 
-    def room(self, kind: Kind, guidance: Guidance) -> int:
+    def room(self, kind: Kind, guidance: SummaryInstructions) -> int:
         """Bytes of conversation that fit into one request beside everything else in it."""
         fixed = size(SYSTEM) + size(question(kind, "", previous="-", guidance=guidance))
         tokens = (
@@ -206,7 +209,12 @@ class Summariser:
         return tokens * BYTES_PER_TOKEN - fixed
 
     async def _usable(
-        self, part: str, kind: Kind, previous: str, guidance: Guidance, most_tokens: int | None
+        self,
+        part: str,
+        kind: Kind,
+        previous: str,
+        guidance: SummaryInstructions,
+        most_tokens: int | None,
     ) -> str:
         earlier = cut_to_size(previous, self._window // 4 * BYTES_PER_TOKEN)
         ask_for = partial(question, kind, part, previous=earlier, guidance=guidance)
@@ -228,8 +236,8 @@ class Summariser:
             purpose=self._purpose,
         )
         answer = await self._ask(request)
-        self.usage = added(self.usage, answer.usage)
-        notes = defused(without_blocks(answer.text), SUMMARY_TAGS)
+        self.usage = add_usage(self.usage, answer.usage)
+        notes = escape_tags(without_blocks(answer.text), SUMMARY_TAGS)
         return notes, _problem(answer, notes, most_tokens)
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from itertools import chain
 
-from pi.agent.compaction.budget import Item, Role, exchanges
+from pi.agent.compaction.budget import CompactionItem, Role, exchanges
 from pi.ai.json_text import json_text, without_surrogates
 from pi.ai.messages import (
     AssistantMessage,
@@ -45,13 +45,13 @@ SUMMARY_TAGS = ("summary", "carry-over", "read-files", "modified-files", "files"
 """Tags in and around a stored summary."""
 
 
-def tagged(tag: str, text: str, **attributes: str) -> str:
+def wrap_in_tag(tag: str, text: str, **attributes: str) -> str:
     """``text`` between the opening and the closing ``tag``, on lines of its own."""
     described = "".join(f' {name}="{value}"' for name, value in attributes.items())
     return f"<{tag}{described}>\n{text}\n</{tag}>"
 
 
-def defused(text: str, tags: tuple[str, ...] = REQUEST_TAGS) -> str:
+def escape_tags(text: str, tags: tuple[str, ...] = REQUEST_TAGS) -> str:
     """``text`` in which none of ``tags`` is a tag any more."""
     return re.sub(rf"<(?=\s*+(?:/\s*+)?(?:{'|'.join(tags)})\b)", "&lt;", text, flags=re.IGNORECASE)
 
@@ -142,7 +142,7 @@ _TAGS: dict[Role, str] = {
 }
 
 
-def serialise(items: Sequence[Item]) -> tuple[str, ...]:
+def serialise(items: Sequence[CompactionItem]) -> tuple[str, ...]:
     """One text per message; calls whose result is useless are left out with it."""
     useless_calls, useless_results = set(), set()
     for exchange in exchanges(items):
@@ -227,7 +227,7 @@ def _block(block: Text | Thinking | ToolCall) -> str:
             return _element("assistant", block.text)
         case Thinking():
             return _element("thinking", shortened(block.thinking, MOST_OF_A_THOUGHT))
-    return _element("call", _arguments(block.arguments), tool=defused(block.name))
+    return _element("call", _arguments(block.arguments), tool=escape_tags(block.name))
 
 
 def _arguments(arguments: Json) -> str:
@@ -240,9 +240,11 @@ def _arguments(arguments: Json) -> str:
 
 def _result(result: ToolResultMessage) -> str:
     words = shortened(plain_text(result.content), MOST_OF_A_RESULT)
-    return _element("error" if result.is_error else "result", words, tool=defused(result.tool_name))
+    return _element(
+        "error" if result.is_error else "result", words, tool=escape_tags(result.tool_name)
+    )
 
 
 def _element(tag: str, text: str, **attributes: str) -> str:
     clean = without_surrogates(text)
-    return tagged(tag, defused(clean), **attributes) if clean.strip() else ""
+    return wrap_in_tag(tag, escape_tags(clean), **attributes) if clean.strip() else ""

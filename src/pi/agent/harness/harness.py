@@ -14,8 +14,13 @@ from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.conversation import AgentMessage, Convert, Transform, plain_messages
 from pi.agent.errors import AgentBusy
 from pi.agent.events import Listener
-from pi.agent.harness.hooks import PolicyOrder, ProviderHooks, Rank, Remove
-from pi.agent.harness.store import Compaction, ConversationStore, StoredConversation, new_choices
+from pi.agent.harness.hooks import ProviderHooks, Rank, RankedPolicies, Remove
+from pi.agent.harness.store import (
+    ConversationStore,
+    StoredCompaction,
+    StoredConversation,
+    changed_choices,
+)
 from pi.agent.policy import Boundary, Next, Policy
 from pi.agent.queues import QueueMode
 from pi.agent.skills import Skill, expand_skill, skills_section
@@ -98,7 +103,7 @@ class SystemPrompt:
             return self._last.get(name)
 
 
-class Instructing(Policy):
+class SystemPromptPolicy(Policy):
     """Gives an agent its prompt when a run starts, and only then: between turns it is stable."""
 
     def __init__(self, agent: Agent, prompt: SystemPrompt) -> None:
@@ -144,8 +149,8 @@ class AgentHarness:
         self._clock = agent.get("clock") or SystemClock()
         self._settings = compaction or CompactionSettings()
         self._compacting: Abort | None = None
-        self._policies = PolicyOrder(self.agent)
-        self.add_policy(Instructing(self.agent, self.system_prompt), at="first")
+        self._policies = RankedPolicies(self.agent)
+        self.add_policy(SystemPromptPolicy(self.agent, self.system_prompt), at="first")
         self._use(self._opened(conversation_id))
 
     # Asking --------------------------------------------------------------------------------------
@@ -210,15 +215,15 @@ class AgentHarness:
         self._use(opened)
         await self.agent.clear_queue()  # empty by now, because it was meant for the other one
 
-    async def compact(self, instructions: str = "") -> Compaction:
+    async def compact(self, instructions: str = "") -> StoredCompaction:
         """Shorten what the model is shown; ``CompactionFailed`` when nothing came of it."""
         # Here, not above: most programs that embed an agent never compact.
-        from pi.agent.harness.compact import compacted
+        from pi.agent.harness.compact import compact_entries
 
         self._refuse_if_busy()
         self._compacting = Abort(self._clock)
         work = partial(
-            compacted,
+            compact_entries,
             self._conversation.entries(),
             self._summarise,
             self._settings,
@@ -268,7 +273,7 @@ class AgentHarness:
 
     def _note_choices(self) -> None:
         known = self._conversation.entries()
-        for change in new_choices(known, self.agent.model, self.agent.thinking_level):
+        for change in changed_choices(known, self.agent.model, self.agent.thinking_level):
             self._conversation.add(change)
 
     def _skills_section(self) -> str | None:

@@ -78,7 +78,7 @@ async def _told(hook: OnResponse, status: int, headers: Mapping[str, str], model
 Rank: TypeAlias = Literal["first", "normal", "last"]
 
 
-class PolicyOrder:
+class RankedPolicies:
     """The policies of an agent, by rank and then by registration."""
 
     def __init__(self, agent: Agent) -> None:

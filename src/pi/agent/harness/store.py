@@ -25,20 +25,20 @@ The conversation before this point was compacted into the following summary:
 </summary>"""
 
 
-class ModelChange(Record, tag="model_change"):
+class StoredModelChange(Record, tag="model_change"):
     """From here on another model answers."""
 
     provider: str
     model_id: str
 
 
-class ThinkingLevelChange(Record, tag="thinking_level_change"):
+class StoredThinkingLevel(Record, tag="thinking_level_change"):
     """From here on the model thinks more, or less."""
 
     thinking_level: ThinkingLevel
 
 
-class Compaction(Record, tag="compaction"):
+class StoredCompaction(Record, tag="compaction"):
     """What came before ``first_kept_id`` is shown to the model as a summary."""
 
     summary: str
@@ -50,11 +50,11 @@ class Compaction(Record, tag="compaction"):
     """When it was made, in milliseconds since 1970."""
 
 
-Change: TypeAlias = ModelChange | ThinkingLevelChange | Compaction
+Change: TypeAlias = StoredModelChange | StoredThinkingLevel | StoredCompaction
 """What a log keeps beside messages."""
 
 
-class Entry(Record):
+class StoredEntry(Record):
     """One line of a log."""
 
     id: str
@@ -70,7 +70,7 @@ class StoredConversation(Conversation, Protocol):
         """By which it is opened again."""
         ...
 
-    def entries(self) -> Sequence[Entry]:
+    def entries(self) -> Sequence[StoredEntry]:
         """Everything that was ever kept, in order."""
         ...
 
@@ -95,7 +95,7 @@ class MemoryStore:
     """Conversations that live as long as the program."""
 
     def __init__(self) -> None:
-        self._logs: dict[str, list[Entry]] = {}
+        self._logs: dict[str, list[StoredEntry]] = {}
         self._open: set[str] = set()
 
     def create(self) -> StoredConversation:
@@ -117,14 +117,14 @@ class MemoryStore:
 class _MemoryLog:
     """A conversation of a ``MemoryStore``."""
 
-    def __init__(self, id: str, entries: list[Entry], open_ones: set[str]) -> None:
+    def __init__(self, id: str, entries: list[StoredEntry], open_ones: set[str]) -> None:
         self.id = id
         self._entries = entries
         self._open_ones = open_ones
         self._closed = False
         self._shown = visible_messages(entries)
 
-    def entries(self) -> Sequence[Entry]:
+    def entries(self) -> Sequence[StoredEntry]:
         return tuple(self._entries)
 
     def messages(self) -> Sequence[AgentMessage]:
@@ -136,8 +136,8 @@ class _MemoryLog:
     def add(self, draft: Draft) -> Json | None:
         if self._closed:
             raise _failed("closed", f"The conversation {self.id} is closed.")
-        self._entries.append(Entry(id=f"{len(self._entries):08x}", value=draft))
-        if isinstance(draft, Compaction):
+        self._entries.append(StoredEntry(id=f"{len(self._entries):08x}", value=draft))
+        if isinstance(draft, StoredCompaction):
             self._shown = visible_messages(self._entries)
         elif not isinstance(draft, Change):
             self._shown.append(draft)
@@ -149,12 +149,12 @@ class _MemoryLog:
             self._open_ones.discard(self.id)
 
 
-def visible_messages(entries: Sequence[Entry]) -> list[AgentMessage]:
+def visible_messages(entries: Sequence[StoredEntry]) -> list[AgentMessage]:
     """What the model is shown: the latest summary and what it does not cover.
 
     System messages stay, also those that are covered: prompt and tools are what they add up to.
     """
-    start, compaction = first_kept(entries)
+    start, compaction = first_visible(entries)
     messages: list[AgentMessage] = []
     if compaction is not None:
         values = (entry.value for entry in entries[:start])
@@ -165,24 +165,24 @@ def visible_messages(entries: Sequence[Entry]) -> list[AgentMessage]:
     return messages + [value for value in rest if not isinstance(value, Change)]
 
 
-def first_kept(entries: Sequence[Entry]) -> tuple[int, Compaction | None]:
+def first_visible(entries: Sequence[StoredEntry]) -> tuple[int, StoredCompaction | None]:
     """Where the part begins that is shown as it is, and the compaction that says so."""
     for at in range(len(entries) - 1, -1, -1):
         compaction = entries[at].value
-        if isinstance(compaction, Compaction):
+        if isinstance(compaction, StoredCompaction):
             kept = (i for i in range(at) if entries[i].id == compaction.first_kept_id)
             return next(kept, at), compaction
     return 0, None
 
 
-def new_choices(
-    entries: Sequence[Entry], model: Model, thinking_level: ThinkingLevel
+def changed_choices(
+    entries: Sequence[StoredEntry], model: Model, thinking_level: ThinkingLevel
 ) -> list[Change]:
     """What the log does not know yet of the model and how much it thinks."""
     latest = {type(entry.value): entry.value for entry in entries}
     chosen: tuple[Change, ...] = (
-        ModelChange(provider=model.provider, model_id=model.id),
-        ThinkingLevelChange(thinking_level=thinking_level),
+        StoredModelChange(provider=model.provider, model_id=model.id),
+        StoredThinkingLevel(thinking_level=thinking_level),
     )
     return [change for change in chosen if latest.get(type(change)) != change]
 

@@ -53,7 +53,7 @@ _MSGSPEC_PLACE = r"(?s)^(.*) - at `(?:key` in `)?\$(.*)`$"
 _STEP = r"\.([^.\[]+)|\[(\d+)\]"
 
 
-class Problem(Record):
+class ArgumentIssue(Record):
     """One thing that is wrong, and where."""
 
     place: Place
@@ -70,16 +70,16 @@ def kind_of(value: object) -> str:
     return _KINDS.get(kind, kind.__name__)
 
 
-def misfit(place: Place, wanted: Iterable[str], value: object) -> Problem:
+def wrong_type(place: Place, wanted: Iterable[str], value: object) -> ArgumentIssue:
     """The problem of a value that is none of what is wanted: types, or JSON texts of values."""
     words = tuple(dict.fromkeys(wanted))
     if not words:
-        return Problem(place=place, says="is not accepted here")
+        return ArgumentIssue(place=place, says="is not accepted here")
     is_exact = any(word not in TYPE_WORDS.values() for word in words)
     is_fraction = isinstance(value, float) and "an integer" in words
     got = literal(value) if is_exact or is_fraction else kind_of(value)
     says = f"must be {_listing(words)} (got {got})"
-    return Problem(place=place, says=says, wanted=words, got=value)
+    return ArgumentIssue(place=place, says=says, wanted=words, got=value)
 
 
 def literal(value: object) -> str:
@@ -96,7 +96,7 @@ def _listing(words: Sequence[str]) -> str:
     return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
-def report(tool: str, problems: Sequence[Problem], received: Json) -> str:
+def report(tool: str, problems: Sequence[ArgumentIssue], received: Json) -> str:
     """What the model is told: all problems, and the arguments they are about."""
     of_tool = f' for tool "{tool}"' if tool else ""
     lines = [f"  - {_place_text(problem.place)}: {problem.says}" for problem in problems]
@@ -141,16 +141,16 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
 
 
-def decoding_problems(error: Exception) -> list[Problem]:
+def decoding_problems(error: Exception) -> list[ArgumentIssue]:
     """What msgspec, pydantic or a type's own check says of a value that it does not take."""
     if callable(list_errors := getattr(error, "errors", None)):  # pydantic
-        return [Problem(place=tuple(one["loc"]), says=one["msg"]) for one in list_errors()]
+        return [ArgumentIssue(place=tuple(one["loc"]), says=one["msg"]) for one in list_errors()]
     text, place = str(error), ""
     if found := re.match(_MSGSPEC_PLACE, text):
         text, place = found.groups()
     named = place.replace("[...]", "")  # msgspec does not say which entry of a dict
     steps = [name or int(index) for name, index in re.findall(_STEP, named)]
-    return [Problem(place=tuple(steps), says=text.replace("`", ""))]
+    return [ArgumentIssue(place=tuple(steps), says=text.replace("`", ""))]
 
 
 INTEGER = r"(?a)[+-]?\d{1,30}(?:\.0+)?"
@@ -161,13 +161,13 @@ PATH_WORDS = frozenset(
 )
 
 
-def fits(value: object, types: Sequence[str]) -> bool:
+def has_type(value: object, types: Sequence[str]) -> bool:
     """Whether a value is of one of these JSON types as it stands."""
     kind = kind_of(value)
     return kind in types or (kind == "number" and "integer" in types and isinstance(value, int))
 
 
-def mend(value: object, wanted: str) -> Any:
+def convert(value: object, wanted: str) -> Any:
     """``value`` as a ``wanted`` JSON type, or ``UNSET`` where that would be a guess."""
     if isinstance(value, str):
         read = _READERS.get(wanted)
@@ -215,12 +215,12 @@ _READERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def same(one: object, other: object) -> bool:
+def json_equal(one: object, other: object) -> bool:
     """Whether two JSON values are equal; ``true`` is not ``1``."""
     return kind_of(one) == kind_of(other) and one == other
 
 
-def choose(value: object, options: Sequence[object]) -> Any:
+def match_option(value: object, options: Sequence[object]) -> Any:
     """The only option that ``value`` can mean, or ``UNSET``.
 
     Blanks around it, then case, are overlooked, and numbers may be written as strings.

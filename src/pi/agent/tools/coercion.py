@@ -18,16 +18,16 @@ from msgspec import UNSET
 
 from pi.agent.tools.argument_values import (
     TYPE_WORDS,
+    ArgumentIssue,
     Place,
-    Problem,
-    choose,
-    fits,
+    convert,
+    has_type,
+    json_equal,
     kind_of,
     literal,
-    mend,
-    misfit,
+    match_option,
     names_a_path,
-    same,
+    wrong_type,
 )
 from pi.agent.tools.json_schema import FlatSchemas, Schema, types_of
 from pi.ai.json_text import json_bytes
@@ -54,7 +54,7 @@ class Coercion:
     """
 
     def __init__(self, schemas: FlatSchemas, *, fill_defaults: bool) -> None:
-        self.problems: list[Problem] = []
+        self.problems: list[ArgumentIssue] = []
         self.mended = 0
         self.dropped = 0
         self._schemas = schemas
@@ -91,7 +91,7 @@ class Coercion:
         return not (self.problems or self.mended or self.dropped)
 
     def _problem(self, place: Place, says: str) -> None:
-        self.problems.append(Problem(place=place, says=says))
+        self.problems.append(ArgumentIssue(place=place, says=says))
 
     def _mend(self, value: Any) -> Any:
         self.mended += 1
@@ -100,30 +100,30 @@ class Coercion:
     # ---------------------------------------------------------------------------------------------
 
     def _choice(self, value: Any, options: Sequence[Any], place: Place) -> Any:
-        if any(same(value, option) for option in options):
+        if any(json_equal(value, option) for option in options):
             return value
-        meant = choose(value, options)
+        meant = match_option(value, options)
         if meant is not UNSET:
             return self._mend(meant)
-        self.problems.append(misfit(place, map(literal, options), value))
+        self.problems.append(wrong_type(place, map(literal, options), value))
         return value
 
     def _of_type(self, value: Any, schema: Json, place: Place) -> Any:
         """``value`` as one of the types, or ``UNSET`` after reporting it."""
         types = types_of(schema)
-        if not types or fits(value, types):
+        if not types or has_type(value, types):
             return value
         for name in types:
-            mended = mend(value, name)
+            mended = convert(value, name)
             if mended is UNSET and name == "array":
                 mended = self._list_of_one(value, schema)
             if mended is not UNSET:
                 return self._mend(mended)
-        self.problems.append(misfit(place, (TYPE_WORDS[name] for name in types), value))
+        self.problems.append(wrong_type(place, (TYPE_WORDS[name] for name in types), value))
         return UNSET
 
     def _list_of_one(self, value: Any, schema: Json) -> Any:
-        found = mend(value, "object") if isinstance(value, str) else value
+        found = convert(value, "object") if isinstance(value, str) else value
         items = schema.get("items", True)
         if not isinstance(found, dict) or isinstance(items, list):
             return UNSET
@@ -244,7 +244,7 @@ class Coercion:
         return value
 
 
-def _nearest(tries: list[list[Problem]], place: Place) -> list[Problem]:
+def _nearest(tries: list[list[ArgumentIssue]], place: Place) -> list[ArgumentIssue]:
     """The problems of the arm that was meant; where arms want different things, all of them."""
     fitting = [
         problems
@@ -257,7 +257,7 @@ def _nearest(tries: list[list[Problem]], place: Place) -> list[Problem]:
     where = min(common, key=len)
     same_place = [problem for problems in fitting for problem in problems if problem.place == where]
     wanted = [word for problem in same_place for word in problem.wanted]
-    return [misfit(where, wanted, same_place[0].got)]
+    return [wrong_type(where, wanted, same_place[0].got)]
 
 
 def _extra(name: str, schema: Json) -> Schema:

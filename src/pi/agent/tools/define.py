@@ -14,7 +14,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 
 import msgspec
 
-from pi.agent.tools.json_schema import FlatSchemas, object_schema
+from pi.agent.tools.json_schema import FlatSchemas, checked_object_schema
 from pi.agent.tools.signatures import decoder_of, schema_of, schema_of_function
 from pi.agent.tools.tool import (
     AgentTool,
@@ -43,12 +43,12 @@ def validator(
     itself; without it the tool gets the mended object, defaults included. ``BadSchema`` is raised
     here, at once, for a schema that cannot be used; the function raises ``ToolFailed`` only.
     """
-    schema = object_schema(schema, tool=tool)
+    schema = checked_object_schema(schema, tool=tool)
     schemas = FlatSchemas(schema)
 
     def validate(arguments: Json) -> Any:
         # Not at the top: the first request needs the schemas of all tools, the first call these.
-        from pi.agent.tools.argument_values import Problem, decoding_problems, report
+        from pi.agent.tools.argument_values import ArgumentIssue, decoding_problems, report
         from pi.agent.tools.coercion import Coercion
 
         walk = Coercion(schemas, fill_defaults=decode is None)
@@ -56,7 +56,7 @@ def validator(
             given = {} if _is_nothing(arguments) else _encodable(arguments)
             mended = walk.apply(given, schema)
         except RecursionError:
-            walk.problems = [Problem(place=(), says="are nested too deeply")]
+            walk.problems = [ArgumentIssue(place=(), says="are nested too deeply")]
         if walk.problems:
             raise ToolFailed(report(tool, walk.problems, arguments))
         if decode is None:
@@ -116,7 +116,7 @@ def make_tool(
     one; or it is a JSON Schema, and ``run`` gets a dict.
     """
     if isinstance(params, dict):
-        schema, decode = object_schema(params, tool=name), None
+        schema, decode = checked_object_schema(params, tool=name), None
     else:
         schema, decode = schema_of(params), decoder_of(params)
         schema.pop("description", None)  # of the class: the tool's own is what the model reads
@@ -212,7 +212,7 @@ def _call_in_thread(call: Callable[[Any, ToolContext], Any], arguments: Any, ctx
 # -------------------------------------------------------------------------------------------------
 
 
-def as_result(value: object) -> ToolResult:
+def to_tool_result(value: object) -> ToolResult:
     """What a tool returned, as a result: words, pictures, or any value that JSON can hold.
 
     Nothing becomes a neutral remark, a value that cannot be written an error, and a text that no

@@ -238,7 +238,7 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
 """What keywords must be where they do not hold schemas in the one right shape."""
 
 
-def object_schema(schema: Json, *, tool: str = "") -> Json:
+def checked_object_schema(schema: Json, *, tool: str = "") -> Json:
     """``schema`` as the schema of a tool's arguments; ``BadSchema`` says what is wrong with it."""
     try:
         json_bytes(schema)

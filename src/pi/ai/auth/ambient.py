@@ -94,7 +94,7 @@ WAYS = {
 """How to set up the chain of a cloud."""
 
 
-def is_there(cloud: Literal["aws", "google"], environ: Mapping[str, str]) -> bool:
+def has_credentials(cloud: Literal["aws", "google"], environ: Mapping[str, str]) -> bool:
     """Whether the chain of ``cloud`` will probably find something, without asking it."""
     if cloud == "aws":
         return environ.get(SKIP_AUTH) == "1" or _any_set(AWS_SIGNS, environ)

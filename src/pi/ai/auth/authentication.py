@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from pi.ai.auth.config_values import escape, expand, remember_used, why_not
+from pi.ai.auth.config_values import escape, expand, remember_used, unresolved_reason
 from pi.ai.auth.resolve import MissingCredentials, is_configured, missing, resolve
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.errors import AuthenticationFailed
@@ -97,7 +97,7 @@ class Authentication:
             if value is None:
                 raise AuthenticationFailed(
                     f"The header {name} of {provider.name} in models.json has no value: "
-                    f"{why_not(text, environ)}."
+                    f"{unresolved_reason(text, environ)}."
                 )
             written[name] = value
         return written
@@ -123,14 +123,16 @@ def uses_foundry(environ: Mapping[str, str]) -> bool:
     return on in ("1", "true", "yes", "on")
 
 
-def keyed(row: Provider, environ: Mapping[str, str]) -> Provider:
+def with_gateway_key(row: Provider, environ: Mapping[str, str]) -> Provider:
     """The row of Anthropic with the variables that may hold its token."""
     if not uses_foundry(environ):
         return row
     return replace(row, token_variables=(FOUNDRY_KEY, *row.token_variables))
 
 
-def retargeted(own: CustomProvider | None, environ: Mapping[str, str]) -> CustomProvider | None:
+def with_gateway_url(
+    own: CustomProvider | None, environ: Mapping[str, str]
+) -> CustomProvider | None:
     """What models.json says of Anthropic, completed by what the variables say of the gateway."""
     base = environ.get("FOUNDRY_BASE_URL", "") if uses_foundry(environ) else ""
     base = (base or environ.get("ANTHROPIC_BASE_URL", "")).rstrip("/").removesuffix("/v1")

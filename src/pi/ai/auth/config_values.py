@@ -109,7 +109,7 @@ def used_secrets() -> tuple[str, ...]:
     return tuple(_used)
 
 
-class RememberedCommands:
+class CommandCache:
     """Outputs of commands that have succeeded, so that each runs once per environment."""
 
     def __init__(self) -> None:
@@ -132,7 +132,7 @@ async def expand(
     *,
     environ: Mapping[str, str],
     cwd: Path = Path(),
-    remembered: RememberedCommands | None = None,
+    remembered: CommandCache | None = None,
 ) -> str | None:
     """The value that ``text`` stands for.
 
@@ -150,7 +150,7 @@ def may_expand(text: str, environ: Mapping[str, str]) -> bool:
     return text.startswith("!") or interpolated(text, environ) is not None
 
 
-def why_not(text: str, environ: Mapping[str, str]) -> str:
+def unresolved_reason(text: str, environ: Mapping[str, str]) -> str:
     """Why ``text`` has no value, as the end of a sentence; the text itself may be secret."""
     if text.startswith("!"):
         return "its command failed or printed nothing: run it in a terminal to see why"

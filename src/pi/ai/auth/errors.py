@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from pi.ai.errors import AuthenticationFailed
 from pi.base.errors import PiError
-from pi.base.files import FileProblem
+from pi.base.files import FileAccessError
 
 
 class LoginFailed(PiError):
@@ -25,7 +25,7 @@ class LoginCancelled(LoginFailed):
     """The person gave the login up; whoever asks them raises it."""
 
 
-class StoreDamaged(FileProblem):
+class StoreDamaged(FileAccessError):
     """The credential file does not hold what it should; it is never overwritten."""
 
 

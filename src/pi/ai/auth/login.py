@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 # The names on the wire are those of pi's login contract.
 
 
-class Choice(Record):
+class LoginChoice(Record):
     """One of several ways to go on."""
 
     id: str
     label: str
 
 
-class Prompt(Record):
+class LoginPrompt(Record):
     """A question; the answer is a text, for ``select`` the id of a choice."""
 
     kind: Literal["text", "secret", "select", "manual_code"]
     """``manual_code`` runs beside the browser and is withdrawn when that comes back by itself."""
     message: str
     placeholder: str = ""
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[LoginChoice, ...] = ()
 
 
-class Info(Record, tag_field="kind", tag="info"):
+class LoginInfo(Record, tag_field="kind", tag="info"):
     """Something to know."""
 
     message: str
@@ -63,19 +63,19 @@ class DeviceCode(Record, tag_field="kind", tag="device_code"):
     """The same page with the code already filled in, where the vendor has one."""
 
 
-class Progress(Record, tag_field="kind", tag="progress"):
+class LoginProgress(Record, tag_field="kind", tag="progress"):
     """What is being waited for."""
 
     message: str
 
 
-Notice: TypeAlias = Info | AuthUrl | DeviceCode | Progress
+Notice: TypeAlias = LoginInfo | AuthUrl | DeviceCode | LoginProgress
 
 
 class LoginUI(Protocol):
     """The person, as a login sees them."""
 
-    async def ask(self, prompt: Prompt) -> str:
+    async def ask(self, prompt: LoginPrompt) -> str:
         """Their answer. Raises ``LoginCancelled`` when they give up; may be cancelled itself."""
         ...
 

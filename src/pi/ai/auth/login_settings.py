@@ -147,7 +147,9 @@ CLIENTS: dict[str, LoginSettings] = {
 }
 
 
-def with_named_hosts(clients: Mapping[str, Json], environ: Mapping[str, str]) -> Mapping[str, Json]:
+def with_host_overrides(
+    clients: Mapping[str, Json], environ: Mapping[str, str]
+) -> Mapping[str, Json]:
     """The setting, completed by hosts that variables name; what the setting says counts more."""
     host = environ.get("KIMI_CODE_OAUTH_HOST") or environ.get("KIMI_OAUTH_HOST")
     if not host:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.login import Login
 from pi.ai.auth.login_settings import LoginSettings
-from pi.ai.auth.storage import AuthStorage, Turn
+from pi.ai.auth.storage import AuthStorage, LockedStore
 from pi.ai.errors import AuthenticationFailed, ProviderError, ProviderUnavailable, RateLimited
 from pi.ai.provider import Provider
 from pi.base.clock import Clock
-from pi.base.files import LockedByAnother
+from pi.base.files import FileLocked
 from pi.base.records import Record
 
 if TYPE_CHECKING:  # listing models must not load the HTTP client
@@ -30,7 +30,7 @@ REFRESH_SECONDS = 30.0
 """How long a server may take; then the lock is given up, so that others can try."""
 
 
-async def fresh(
+async def refresh_if_expiring(
     provider: Provider,
     credential: OAuthCredential,
     *,
@@ -68,7 +68,7 @@ async def fresh(
             status=refused.status,
             code=refused.code,
         ) from refused
-    except (ProviderError, LockedByAnother) as problem:
+    except (ProviderError, FileLocked) as problem:
         if _left(credential, clock) > min_expiry:
             return credential  # there are minutes left for another try
         raise _not_now(provider, problem) from problem
@@ -92,13 +92,13 @@ class _Renewal(Record):
             if not self._is_due(current):
                 return current
             new = await self._ask(current, limit)
-            with suppress(LockedByAnother):
+            with suppress(FileLocked):
                 return await self._commit(turn, current, new)
         # The turn was lost meanwhile, e.g. because the machine slept: it takes another one.
         async with storage.turn() as turn:
             return await self._commit(turn, current, new)
 
-    def _stored(self, turn: Turn) -> OAuthCredential:
+    def _stored(self, turn: LockedStore) -> OAuthCredential:
         current = turn.get(self.provider.id)
         if not isinstance(current, OAuthCredential):
             raise AuthenticationFailed("it is no longer stored.")
@@ -118,7 +118,7 @@ class _Renewal(Record):
             raise ProviderUnavailable(message) from problem
 
     async def _commit(
-        self, turn: Turn, old: OAuthCredential, new: OAuthCredential
+        self, turn: LockedStore, old: OAuthCredential, new: OAuthCredential
     ) -> OAuthCredential:
         """Store ``new`` in the place of ``old``, and of nothing else."""
         current = self._stored(turn)
@@ -133,10 +133,10 @@ def _left(credential: OAuthCredential, clock: Clock) -> float:
     return (credential.expires - clock.now_ms()) / 1000
 
 
-def _not_now(provider: Provider, problem: ProviderError | LockedByAnother) -> ProviderUnavailable:
+def _not_now(provider: Provider, problem: ProviderError | FileLocked) -> ProviderUnavailable:
     message = f"The login to {provider.name} could not be renewed now: {problem.message}"
     hint = f"Try again; if it goes on, log in again with /login {provider.id}."
-    if isinstance(problem, LockedByAnother):
+    if isinstance(problem, FileLocked):
         return ProviderUnavailable(message, hint=problem.hint)
     wait = problem.retry_after if isinstance(problem, RateLimited) else None
     return ProviderUnavailable(

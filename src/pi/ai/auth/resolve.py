@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pi.ai.auth import ambient
-from pi.ai.auth.config_values import RememberedCommands, expand, may_expand, why_not
+from pi.ai.auth.config_values import CommandCache, expand, may_expand, unresolved_reason
 from pi.ai.auth.credentials import ApiKeyCredential, Credential, OAuthCredential
 from pi.ai.auth.login_settings import NO_CLIENTS, login_settings
 from pi.ai.auth.storage import AuthStorage
@@ -20,7 +20,7 @@ from pi.ai.messages import Json
 from pi.ai.provider import Provider
 from pi.ai.request import Access
 from pi.base.clock import Clock
-from pi.base.files import FileProblem
+from pi.base.files import FileAccessError
 from pi.base.records import Record, replace
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MODELS_JSON = "models.json"
 
 
-class Resolved(Record):
+class ResolvedCredential(Record):
     """What a request takes along, and where that comes from."""
 
     access: Access
@@ -92,7 +92,7 @@ async def resolve(
     min_expiry: float = 0.0,
     clients: Mapping[str, Json] = NO_CLIENTS,
     cwd: Path = Path(),
-) -> Resolved | None:
+) -> ResolvedCredential | None:
     """The credential to use; ``None`` when there is none at all.
 
     ``configured_key`` is that of models.json, ``base_url`` the model's own address if it is not
@@ -102,14 +102,14 @@ async def resolve(
     """
     try:
         stored = await storage.get(provider.id)
-    except FileProblem as problem:
+    except FileAccessError as problem:
         if not explicit_key:
             raise AuthenticationFailed(problem.message, hint=problem.hint) from problem
         stored = None
     variables = _variables(environ, stored)
-    found: Resolved | None
+    found: ResolvedCredential | None
     if explicit_key:
-        found = Resolved(access=_key(explicit_key), source="--api-key")
+        found = ResolvedCredential(access=_key(explicit_key), source="--api-key")
     elif isinstance(stored, OAuthCredential):
         found = await _logged_in(
             provider, stored, storage, http, clock, min_expiry=min_expiry, clients=clients
@@ -140,7 +140,7 @@ def is_configured(
     """Whether there seem to be credentials, without network, commands or waiting."""
     try:
         stored = storage.peek(provider.id)
-    except FileProblem:
+    except FileAccessError:
         stored = None  # resolve() says what is wrong with it
     variables = _variables(environ, stored)
     if not all(variables.get(name) for name in _needed(provider, provider.base_url)):
@@ -163,7 +163,7 @@ def missing(
     """Why there are no credentials and how to get some, without network or commands."""
     try:
         stored = storage.peek(provider.id)
-    except FileProblem as problem:
+    except FileAccessError as problem:
         return MissingCredentials(problem=problem.message, advice=problem.hint)
     variables = _variables(environ, stored)
     if not isinstance(stored, OAuthCredential):
@@ -190,7 +190,7 @@ def how_to_get(provider: Provider) -> str:
     return f"To use {provider.name}, {' or '.join(ways)}."
 
 
-def fill_in(url: str, variables: Mapping[str, str]) -> str:
+def fill_placeholders(url: str, variables: Mapping[str, str]) -> str:
     """``url`` with each ``{NAME}`` replaced by that variable."""
     for name, value in variables.items():
         url = url.replace(f"{{{name}}}", value)
@@ -209,14 +209,14 @@ async def _logged_in(
     *,
     min_expiry: float,
     clients: Mapping[str, Json],
-) -> Resolved:
+) -> ResolvedCredential:
     # Not at the top: most people have a key.
     from pi.ai.auth.login import load_login
-    from pi.ai.auth.refresh import fresh
+    from pi.ai.auth.refresh import refresh_if_expiring
 
     login, settings = load_login(provider), login_settings(provider, clients)
     try:
-        credential = await fresh(
+        credential = await refresh_if_expiring(
             provider,
             stored,
             login=login,
@@ -226,13 +226,15 @@ async def _logged_in(
             clock=clock,
             min_expiry=min_expiry,
         )
-    except FileProblem as problem:
+    except FileAccessError as problem:
         raise AuthenticationFailed(
             f"The login to {provider.name} could not be renewed: {problem.message}",
             hint=problem.hint,
         ) from problem
     access = login.access(credential, settings)
-    return Resolved(access=access, source=storage.where, subscription=settings.subscription)
+    return ResolvedCredential(
+        access=access, source=storage.where, subscription=settings.subscription
+    )
 
 
 async def _expanded(
@@ -241,12 +243,12 @@ async def _expanded(
     source: str,
     variables: Mapping[str, str],
     cwd: Path,
-    remembered: RememberedCommands | None = None,
-) -> Resolved:
+    remembered: CommandCache | None = None,
+) -> ResolvedCredential:
     key = await expand(text, environ=variables, cwd=cwd, remembered=remembered)
     if key is None:
         raise AuthenticationFailed(_no_value(provider, source, text, variables), hint=_CORRECT_IT)
-    return Resolved(access=_key(key), source=source)
+    return ResolvedCredential(access=_key(key), source=source)
 
 
 _CORRECT_IT = "Correct it, or remove it to use the environment."
@@ -254,7 +256,7 @@ _SET_IT = "Set it in the environment, or in the env of the provider's entry in a
 
 
 def _no_value(provider: Provider, source: str, text: str, variables: Mapping[str, str]) -> str:
-    why = why_not(text, variables)
+    why = unresolved_reason(text, variables)
     return f"The API key for {provider.name} in {source} has no value: {why}."
 
 
@@ -263,7 +265,7 @@ def _from_environment(
     variables: Mapping[str, str],
     stored: ApiKeyCredential | None,
     clients: Mapping[str, Json],
-) -> Resolved | None:
+) -> ResolvedCredential | None:
     cloud, own = provider.ambient, stored.env if stored is not None else {}
     if cloud:
         variables = _of_cloud(cloud, variables, stored)
@@ -271,15 +273,15 @@ def _from_environment(
         if token := variables.get(name):
             headers = login_settings(provider, clients).request_headers
             access = Access(api_key=token, headers=headers, kind="oauth")
-            return Resolved(access=access, source=name)
+            return ResolvedCredential(access=access, source=name)
     for name in provider.key_variables:
         if key := variables.get(name):
-            return Resolved(access=_key(key), source=name)
+            return ResolvedCredential(access=_key(key), source=name)
     # An entry that only has variables says on purpose: use the cloud's chain with these.
-    if cloud and (own or ambient.is_there(cloud, variables)):
-        return Resolved(access=Access(kind="ambient"), source=ambient.NAMES[cloud])
+    if cloud and (own or ambient.has_credentials(cloud, variables)):
+        return ResolvedCredential(access=Access(kind="ambient"), source=ambient.NAMES[cloud])
     if not provider.needs_key:
-        return Resolved(access=Access(kind="none"), source="")
+        return ResolvedCredential(access=Access(kind="none"), source="")
     return None
 
 
@@ -296,7 +298,7 @@ def _of_cloud(
     A profile that was chosen for pi beats what happens to be in the environment.
     """
     own = stored.env if isinstance(stored, ApiKeyCredential) else {}
-    return own if ambient.is_there(cloud, own) else variables
+    return own if ambient.has_credentials(cloud, own) else variables
 
 
 def _needed(provider: Provider, url: str) -> list[str]:
@@ -326,7 +328,7 @@ def _placed(
         )
     needed = {name: variables[name] for name in names}
     own = stored.env if isinstance(stored, ApiKeyCredential) else {}
-    filled = fill_in(url, needed)
+    filled = fill_placeholders(url, needed)
     return replace(
         access,
         env={**needed, **own, **access.env},

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from pi.ai.auth.config_values import escape
 from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
 from pi.ai.auth.errors import LoginCancelled, StoreDamaged
-from pi.ai.auth.login import Choice, Info, LoginUI, Prompt, load_login
+from pi.ai.auth.login import LoginChoice, LoginInfo, LoginPrompt, LoginUI, load_login
 from pi.ai.auth.login_settings import NO_CLIENTS, SETTING, login_settings
-from pi.ai.auth.resolve import Resolved, unused_sources
+from pi.ai.auth.resolve import ResolvedCredential, unused_sources
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.messages import Json
 from pi.ai.provider import Provider
@@ -39,16 +39,16 @@ async def sign_in(
     replaced = await _stored_before(storage, ui, provider)
     if settings.unknown:
         place = f'"{SETTING}": {{"{provider.id}": …}}'
-        ui.notify(Info(message=f"{settings.unknown} (In settings.json: {place})"))
+        ui.notify(LoginInfo(message=f"{settings.unknown} (In settings.json: {place})"))
     credential = await login.login(ui, http, clock, settings)
     await storage.set(provider.id, credential)
-    resolved = Resolved(
+    resolved = ResolvedCredential(
         access=login.access(credential, settings),
         source=storage.where,
         subscription=settings.subscription,
         unused=unused_sources(provider, environ, configured_key),
     )
-    ui.notify(Info(message=f"Saved in {storage.where}.{replaced} {resolved.who_pays()}"))
+    ui.notify(LoginInfo(message=f"Saved in {storage.where}.{replaced} {resolved.who_pays()}"))
     return credential
 
 
@@ -57,16 +57,18 @@ async def sign_in_with_key(
 ) -> ApiKeyCredential:
     """Ask for an API key and for the variables that belong to it, and store them."""
     replaced = await _stored_before(storage, ui, provider)
-    key = (await ui.ask(Prompt(kind="secret", message=f"API key for {provider.name}:"))).strip()
+    key = (
+        await ui.ask(LoginPrompt(kind="secret", message=f"API key for {provider.name}:"))
+    ).strip()
     if not key:
         raise LoginCancelled("No key was given.")
     env = {
-        name: (await ui.ask(Prompt(kind="text", message=f"{name}:"))).strip()
+        name: (await ui.ask(LoginPrompt(kind="text", message=f"{name}:"))).strip()
         for name in provider.needed_variables
     }
     credential = ApiKeyCredential(key=escape(key), env=env)
     await storage.set(provider.id, credential)
-    ui.notify(Info(message=f"Saved in {storage.where}.{replaced}"))
+    ui.notify(LoginInfo(message=f"Saved in {storage.where}.{replaced}"))
     return credential
 
 
@@ -85,11 +87,11 @@ async def _stored_before(storage: AuthStorage, ui: LoginUI, provider: Provider) 
                 return ""
     except StoreDamaged as problem:
         choices = (
-            Choice(id="aside", label="Move it aside and start with an empty one"),
-            Choice(id="stop", label="Leave it and stop here"),
+            LoginChoice(id="aside", label="Move it aside and start with an empty one"),
+            LoginChoice(id="stop", label="Leave it and stop here"),
         )
-        prompt = Prompt(kind="select", message=problem.message, choices=choices)
+        prompt = LoginPrompt(kind="select", message=problem.message, choices=choices)
         if await ui.ask(prompt) != "aside":
             raise LoginCancelled(problem.message, hint=problem.hint) from problem
-    ui.notify(Info(message=f"The old credentials are now in {await storage.set_aside()}."))
+    ui.notify(LoginInfo(message=f"The old credentials are now in {await storage.set_aside()}."))
     return ""

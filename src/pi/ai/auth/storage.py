@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from pi.ai.auth.config_values import RememberedCommands, SingleFlight
+from pi.ai.auth.config_values import CommandCache, SingleFlight
 from pi.ai.auth.credentials import Credential, OAuthCredential, decode, encode
 from pi.ai.auth.errors import StoreDamaged
 from pi.ai.messages import Json
@@ -20,13 +20,13 @@ from pi.base.clock import Clock, SystemClock
 from pi.base.files import (
     PRIVATE,
     DirectoryLock,
-    FileProblem,
+    FileAccessError,
     private_directory,
     read_if_exists,
     replace_file,
 )
 from pi.base.records import UNREADABLE
-from pi.base.tasks import finish_although_cancelled
+from pi.base.tasks import finish_despite_cancel
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ LOCK_SECONDS = 60.0
 """How long to wait for a turn: longer than a refresh of another process may take."""
 
 
-class StoreTurn(Protocol):
+class StoreTransaction(Protocol):
     """The time in which nobody else writes."""
 
     def read(self) -> Json:
@@ -46,7 +46,7 @@ class StoreTurn(Protocol):
         ...
 
     async def write(self, entries: Json) -> None:
-        """Replace all entries, or raise ``LockedByAnother`` if the turn was lost."""
+        """Replace all entries, or raise ``FileLocked`` if the turn was lost."""
         ...
 
     def set_aside(self) -> str:
@@ -54,7 +54,7 @@ class StoreTurn(Protocol):
         ...
 
 
-class Store(Protocol):
+class CredentialBackend(Protocol):
     """Entries by provider; what an entry holds is not known here."""
 
     @property
@@ -66,12 +66,12 @@ class Store(Protocol):
         """The entries as they are now, without waiting for a turn."""
         ...
 
-    def turn(self) -> AbstractAsyncContextManager[StoreTurn]:
+    def turn(self) -> AbstractAsyncContextManager[StoreTransaction]:
         """Wait for a turn and hold it."""
         ...
 
 
-class StoreFile:
+class CredentialFile:
     """A JSON file for the owner alone, shared with other processes and with the original pi.
 
     Reading needs no turn: a file is replaced as a whole. Writing goes by the lock directory beside
@@ -102,7 +102,7 @@ class StoreFile:
             ) from problem
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[StoreTurn]:
+    async def turn(self) -> AsyncIterator[StoreTransaction]:
         """Hold the lock directory, which is kept fresh meanwhile."""
         private_directory(self._path.parent)
         async with DirectoryLock(self._path, wait=self._wait, clock=self._clock) as lock:
@@ -123,11 +123,11 @@ class StoreFile:
         try:
             return self._path.replace(new)
         except OSError as problem:
-            raise FileProblem(f"Cannot move {self._path}: {problem.strerror}.") from problem
+            raise FileAccessError(f"Cannot move {self._path}: {problem.strerror}.") from problem
 
 
 class _FileTurn:
-    def __init__(self, file: StoreFile, lock: DirectoryLock) -> None:
+    def __init__(self, file: CredentialFile, lock: DirectoryLock) -> None:
         self._file = file
         self._lock = lock
 
@@ -137,14 +137,14 @@ class _FileTurn:
     async def write(self, entries: Json) -> None:
         self._lock.check()
         # In a thread because of fsync; to its end, or it would be written after our turn.
-        await finish_although_cancelled(asyncio.to_thread(self._file.replace, entries))
+        await finish_despite_cancel(asyncio.to_thread(self._file.replace, entries))
 
     def set_aside(self) -> str:
         self._lock.check()
         return str(self._file.move_away())
 
 
-class StoreMemory:
+class CredentialMemory:
     """Entries that end with the process: for tests, and for programs with a store of their own."""
 
     where = "memory"
@@ -160,7 +160,7 @@ class StoreMemory:
         return copy.deepcopy(self._entries)
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[StoreTurn]:
+    async def turn(self) -> AsyncIterator[StoreTransaction]:
         """Tasks take turns."""
         async with self._lock:
             yield self
@@ -184,16 +184,18 @@ class AuthStorage:
 
     Nothing is cached: a login made in another terminal is there with the next question. A change
     touches its provider's entry only and waits until no other process writes. Raises
-    ``FileProblem``, as ``StoreDamaged`` when the file is not what it should be.
+    ``FileAccessError``, as ``StoreDamaged`` when the file is not what it should be.
     """
 
     def __init__(self, path: Path | None = None, *, clock: Clock | None = None) -> None:
-        self._store: Store = (
-            StoreMemory() if path is None else StoreFile(path, clock=clock or SystemClock())
+        self._store: CredentialBackend = (
+            CredentialMemory()
+            if path is None
+            else CredentialFile(path, clock=clock or SystemClock())
         )
         self.refreshes: SingleFlight[OAuthCredential] = SingleFlight()
         """Refreshes under way, by provider: the tasks of this process share them."""
-        self.commands = RememberedCommands()
+        self.commands = CommandCache()
         """What the ``!command`` keys of this store have printed: each runs once per process."""
 
     @property
@@ -256,10 +258,10 @@ class AuthStorage:
             return self.where
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[Turn]:
+    async def turn(self) -> AsyncIterator[LockedStore]:
         """The time in which no other task or process writes."""
         async with self._store.turn() as turn:
-            yield Turn(turn, self._decode)
+            yield LockedStore(turn, self._decode)
 
     async def _read(self) -> Json:
         try:
@@ -281,11 +283,11 @@ class AuthStorage:
             ) from problem
 
 
-class Turn:
+class LockedStore:
     """The store while it is ours; see ``AuthStorage.turn``."""
 
     def __init__(
-        self, turn: StoreTurn, decode_entry: Callable[[str, Json], Credential | None]
+        self, turn: StoreTransaction, decode_entry: Callable[[str, Json], Credential | None]
     ) -> None:
         self._turn = turn
         self._decode = decode_entry
@@ -297,7 +299,7 @@ class Turn:
     async def put(self, provider: str, credential: Credential | None) -> bool:
         """Keep or, with ``None``, forget it; False if that changes nothing.
 
-        Raises ``LockedByAnother`` if the turn was lost meanwhile.
+        Raises ``FileLocked`` if the turn was lost meanwhile.
         """
         entries = self._turn.read()
         entry = None if credential is None else encode(credential)

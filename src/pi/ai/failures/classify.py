@@ -121,7 +121,7 @@ def from_http(problem: HttpError) -> ProviderError:
 def from_body(first_bytes: bytes) -> ProviderError | None:
     """The error for a 200 answer that was no event stream at all; ``None`` if it was empty."""
     whole = _json(first_bytes)
-    if whole and codes.is_problem(whole):
+    if whole and codes.is_error_object(whole):
         return from_error_object(whole)
     text = _readable(first_bytes)
     if not text:
@@ -146,7 +146,7 @@ def _typed(
     hint: str = "",
 ) -> ProviderError:
     """The error of the right kind; ``hint`` is for kinds that have none of their own."""
-    text = "\n".join(codes.texts(error))
+    text = "\n".join(codes.all_strings(error))
     kind, code = _kind(error, text, status)
     if kind is ProviderUnavailable and _says(_BROKEN_CALL, text):
         return ProviderError(message, hint=_BROKEN_CALL_HINT, status=status, code=code)
@@ -156,12 +156,12 @@ def _typed(
     if not issubclass(kind, RateLimited):
         return kind(message, hint=hint, status=status, code=code)
     from pi.ai.failures.retry_after import (  # only here: 7 ms that few requests need
-        asked_wait,
+        requested_delay,
         retry_after,
     )
 
     # The state of the rate limits comes with many answers: only a rate limit is about it.
-    hint_of = asked_wait if kind is ProviderUnavailable else retry_after
+    hint_of = requested_delay if kind is ProviderUnavailable else retry_after
     wait = hint_of(headers, error, now_ms)
     return kind(message, hint=hint, status=status, code=code, retry_after=wait)
 
@@ -235,7 +235,7 @@ def _json(body: bytes) -> Json:
 
 def _described(error: Json) -> Json:
     """The inner error object; what a plain string says counts as its message."""
-    inner = codes.unwrapped(error)
+    inner = codes.inner_error(error)
     if isinstance(text := inner.get("error"), str) and not inner.get("message"):
         return {**inner, "message": text}
     return inner

@@ -71,7 +71,7 @@ def _plain(code: str) -> str:
 _KINDS = {_plain(code): kind for kind, codes in _CODES.items() for code in codes.split()}
 
 
-def unwrapped(error: Json) -> Json:
+def inner_error(error: Json) -> Json:
     """The object that describes the problem, out of the envelopes around it."""
     for _ in range(_DEPTH):
         inner = error.get("error")
@@ -119,21 +119,21 @@ def message_in(error: Json) -> str:
     return next((text for text in found if isinstance(text, str) and text), "")
 
 
-def texts(value: object, depth: int = _DEPTH) -> Iterator[str]:
+def all_strings(value: object, depth: int = _DEPTH) -> Iterator[str]:
     """Every string in a JSON value, e.g. the upstream's own error inside a gateway's."""
     if isinstance(value, str):
         yield value
     elif depth and isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
-            yield from texts(inner, depth - 1)
+            yield from all_strings(inner, depth - 1)
 
 
 def is_daily_quota(error: Json) -> bool:
     """Whether Google names a quota per day: its ``retryDelay`` of seconds is no help then."""
-    return any("PerDay" in text for text in texts(error.get("details")))
+    return any("PerDay" in text for text in all_strings(error.get("details")))
 
 
-def is_problem(value: Json) -> bool:
+def is_error_object(value: Json) -> bool:
     """Whether a JSON object that came instead of an answer tells of an error."""
     return (
         bool(value.get("error"))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 
-from pi.ai.failures.codes import texts
+from pi.ai.failures.codes import all_strings
 from pi.ai.http.request import Headers
 from pi.ai.messages import Json
 
@@ -63,17 +63,17 @@ def retry_after(headers: Headers, error: Json | str, now_ms: int | None) -> floa
 
     Without ``now_ms`` only what is relative can be understood.
     """
-    told = asked_wait(headers, error, now_ms)
+    told = requested_delay(headers, error, now_ms)
     return _limit_reset(headers, now_ms) if told is None else told
 
 
-def asked_wait(headers: Headers, error: Json | str, now_ms: int | None) -> float | None:
+def requested_delay(headers: Headers, error: Json | str, now_ms: int | None) -> float | None:
     """Like ``retry_after``, but without the state of rate limits, which many answers carry."""
     told = _first(_in_headers(headers, now_ms))
     if told is None and isinstance(error, dict):
         told = _first(_in_object(error, now_ms, _DEPTH))
     if told is None:
-        told = _first(_in_text(text, now_ms) for text in texts(error))
+        told = _first(_in_text(text, now_ms) for text in all_strings(error))
     return told
 
 

@@ -12,7 +12,7 @@ from pi.ai.http.connect import Proxy, Route, choose_proxy, connect, proxy_refusa
 from pi.ai.http.connection import Connection
 from pi.ai.http.errors import BadResponse, ConnectionLost, InvalidRequest, Timeouts
 from pi.ai.http.request import Headers, HttpRequest, encode_head
-from pi.ai.http.response import MAX_BODY_BYTES, Exchange, HttpResponse, ResponseStream
+from pi.ai.http.response import MAX_BODY_BYTES, HttpExchange, HttpResponse, ResponseStream
 from pi.ai.http.response_parser import ResponseHead
 from pi.ai.http.tls import TlsContext, TlsSettings
 from pi.ai.http.urls import parse_url
@@ -166,7 +166,7 @@ class HttpClient:
     ) -> None:
         await self.close()
 
-    async def _ask(self, request: HttpRequest) -> tuple[Route, Exchange, ResponseHead]:
+    async def _ask(self, request: HttpRequest) -> tuple[Route, HttpExchange, ResponseHead]:
         url = parse_url(request.url)
         proxy = choose_proxy(url.origin, setting=self._proxy, environ=self._environ)
         route = Route(origin=url.origin, proxy=proxy)
@@ -176,7 +176,7 @@ class HttpClient:
         bodiless = request.method == "HEAD"
         pool = self._current_pool()
         if (kept := pool.take(route)) is not None:
-            exchange = Exchange(kept, timeouts, bodiless=bodiless)
+            exchange = HttpExchange(kept, timeouts, bodiless=bodiless)
             try:
                 return route, exchange, await exchange.send(lines, request.body)
             except ConnectionLost:
@@ -186,7 +186,7 @@ class HttpClient:
         connection = await connect(
             route, tls=self._tls, registry=pool.open, seconds=timeouts.limit("connect")
         )
-        exchange = Exchange(connection, timeouts, bodiless=bodiless)
+        exchange = HttpExchange(connection, timeouts, bodiless=bodiless)
         return route, exchange, await exchange.send(lines, request.body)
 
     def _current_pool(self) -> Pool:

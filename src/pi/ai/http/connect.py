@@ -20,7 +20,7 @@ from pi.ai.http.errors import (
     os_reason,
 )
 from pi.ai.http.request import HeaderPairs, encode_lines
-from pi.ai.http.response import Exchange
+from pi.ai.http.response import HttpExchange
 from pi.ai.http.tls import TlsContext, tls_failure
 from pi.ai.http.urls import Origin, basic_authorization, parse_url
 from pi.base.records import Record
@@ -39,7 +39,7 @@ Address = tuple[Any, ...]
 Attempt = asyncio.Task[socket.socket]
 
 
-async def dial(host: str, port: int) -> socket.socket:
+async def open_socket(host: str, port: int) -> socket.socket:
     """A connected socket; ``OSError`` or ``UnicodeError`` when no address of ``host`` answers."""
     addresses = _interleaved(await _resolve(host, port))
     attempts: list[Attempt] = []
@@ -256,7 +256,7 @@ async def _connect(route: Route, tls: TlsContext, registry: set[Connection]) -> 
 async def _open(origin: Origin, role: str, registry: set[Connection]) -> Connection:
     peer = role + origin.netloc
     try:
-        dialled = await dial(origin.host, origin.port)
+        dialled = await open_socket(origin.host, origin.port)
         _, connection = await asyncio.get_running_loop().create_connection(
             lambda: Connection(peer, registry), sock=dialled
         )
@@ -280,7 +280,7 @@ async def _secure(connection: Connection, origin: Origin, tls: TlsContext) -> No
 
 
 async def _tunnel(connection: Connection, origin: Origin, proxy: Proxy) -> None:
-    exchange = Exchange(connection, NO_TIMEOUTS, bodiless=True)
+    exchange = HttpExchange(connection, NO_TIMEOUTS, bodiless=True)
     answer = await exchange.send(encode_connect(origin, proxy))
     if not 200 <= answer.status < 300:
         raise proxy_refusal(proxy, origin, answer.status)

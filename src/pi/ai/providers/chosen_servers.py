@@ -20,7 +20,7 @@ import msgspec
 from pi.ai.errors import ProviderError
 from pi.base.files import (
     DirectoryLock,
-    FileProblem,
+    FileAccessError,
     private_directory,
     read_if_exists,
     replace_file,
@@ -144,7 +144,7 @@ class ChosenServers:
             kept: Any = msgspec.json.decode(read_if_exists(self._path, most=LARGEST) or b"{}")
             listed = kept.get("servers") if isinstance(kept, dict) else None
             return msgspec.convert(listed or (), tuple[ServerChoice, ...])
-        except (FileProblem, msgspec.ValidationError, *UNREADABLE):
+        except (FileAccessError, msgspec.ValidationError, *UNREADABLE):
             return ()
 
     def _standing(self, provider: str, address: ServerAddress) -> Standing:

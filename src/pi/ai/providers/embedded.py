@@ -16,7 +16,7 @@ from pi.ai.provider import Provider, load_wire
 from pi.ai.request import Access, Call
 from pi.ai.stream import Flush
 from pi.ai.transcript import fold
-from pi.base.files import FileProblem, expand_home
+from pi.base.files import FileAccessError, expand_home
 from pi.base.records import replace
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
@@ -140,7 +140,7 @@ class LocalProvider:
             return file
         try:
             path = expand_home(model.id)
-        except FileProblem as problem:
+        except FileAccessError as problem:
             raise ProviderError(problem.message, hint=problem.hint) from problem
         if not path.is_file():
             raise ProviderError(f"There is no model file {path}.")

@@ -171,7 +171,7 @@ a tool. I am a script, not a model, so I cannot do more than this. To talk to a 
 such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or log in with /login."""
 
 
-class Stop(Record):
+class DemoStep(Record):
     """One stop of the tour: what is said, and the tool that is shown."""
 
     words: str
@@ -185,20 +185,20 @@ def demo_provider(folder: str) -> FauxProvider:
     return FauxProvider(lambda call: _next_stop(call, stops), row=DEMO, models=(DEMO_MODEL,))
 
 
-def _stops(folder: str) -> tuple[Stop, ...]:
+def _stops(folder: str) -> tuple[DemoStep, ...]:
     file = f"{folder}/hello.py"
     return (
-        Stop(
+        DemoStep(
             words="This is a guided tour, played from a script. First I look where I am.",
             tool="bash",
             arguments={"command": "pwd; ls | head"},
         ),
-        Stop(
+        DemoStep(
             words="Now I write a small program.",
             tool="write",
             arguments={"path": file, "content": PROGRAM},
         ),
-        Stop(
+        DemoStep(
             words="I can change what is there.",
             tool="edit",
             arguments={
@@ -206,8 +206,8 @@ def _stops(folder: str) -> tuple[Stop, ...]:
                 "edits": [{"oldText": "Hello from pi", "newText": "Hello from pi, edited"}],
             },
         ),
-        Stop(words="And read it back.", tool="read", arguments={"path": file}),
-        Stop(
+        DemoStep(words="And read it back.", tool="read", arguments={"path": file}),
+        DemoStep(
             words="Last, I run it.",
             tool="bash",
             arguments={"command": f"python3 '{file}'"},
@@ -215,7 +215,7 @@ def _stops(folder: str) -> tuple[Stop, ...]:
     )
 
 
-def _next_stop(call: Call, stops: Sequence[Stop]) -> Reply:
+def _next_stop(call: Call, stops: Sequence[DemoStep]) -> Reply:
     instructions, messages = fold(call.messages, keep_later=False)
     offered = {tool.name for tool in instructions.tools}
     shown = [stop for stop in stops if stop.tool in offered]

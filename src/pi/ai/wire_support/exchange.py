@@ -83,14 +83,14 @@ class Decoder(Protocol):
 
 
 @runtime_checkable
-class HesitantDecoder(Decoder, Protocol):
+class IdleEndDecoder(Decoder, Protocol):
     """A decoder of a wire whose last event does not say for sure that it is the last."""
 
     over_after: float | None
     """Seconds of silence that end the answer; ``None`` while more must come."""
 
 
-class Frames(Protocol):
+class EventFramer(Protocol):
     """Cuts a body into events."""
 
     first_bytes: bytes
@@ -104,7 +104,7 @@ class Frames(Protocol):
         ...
 
 
-async def agreed_payload(call: Call, payload: Json) -> Json:
+async def apply_payload_hook(call: Call, payload: Json) -> Json:
     """``payload``, or what the caller's hook makes of it."""
     if call.options.on_payload is None:
         return payload
@@ -122,7 +122,7 @@ async def send(
     builder: MessageBuilder,
     flush: Flush,
     services: Services,
-    frames: Frames | None = None,
+    frames: EventFramer | None = None,
 ) -> None:
     """Post ``payload`` and feed the answer to a decoder until it has finished.
 
@@ -148,7 +148,7 @@ async def send(
                     raise _refused(response, body, services.clock)
                 answering = True
                 builder.start()
-                patience = Patience(call, services.clock)
+                patience = KeepAliveLimit(call, services.clock)
                 await _read(response, frames or SseReader(), decoder(), builder, flush, patience)
                 return
         except HttpError as problem:
@@ -197,7 +197,7 @@ def _said_instead(body: bytes) -> ProviderError | None:
     return from_body(body)
 
 
-class Patience:
+class KeepAliveLimit:
     """Bears with a server that only says that it is still there, but not for ever."""
 
     def __init__(self, call: Call, clock: Clock) -> None:
@@ -247,14 +247,14 @@ def _too_large(limit: str) -> AnswerTooLarge:
 
 async def _read(
     response: ResponseStream,
-    frames: Frames,
+    frames: EventFramer,
     decoder: Decoder,
     builder: MessageBuilder,
     flush: Flush,
-    patience: Patience,
+    patience: KeepAliveLimit,
 ) -> None:
     feed = decoder.feed
-    hesitant = decoder if isinstance(decoder, HesitantDecoder) else None
+    hesitant = decoder if isinstance(decoder, IdleEndDecoder) else None
     allowance = Allowance(builder)
     some = False
     try:

@@ -15,7 +15,7 @@ from pi.ai.errors import BadRequest, ProviderError
 from pi.ai.messages import AssistantMessage, Json, Message, Text, Thinking, ToolCall
 from pi.ai.models.model import Model
 from pi.ai.request import Call
-from pi.ai.wire_support.exchange import agreed_payload
+from pi.ai.wire_support.exchange import apply_payload_hook
 from pi.ai.wire_support.handoff import is_own
 from pi.base.clock import Clock
 from pi.base.records import Record, replace
@@ -63,7 +63,7 @@ def refuses_strict(messages: Iterable[Message], model: Model, repairs: Repairs) 
     return repairs.strict or any(_has_note(message, model, STRICT_REJECTED) for message in messages)
 
 
-def without_thoughts(answer: AssistantMessage) -> AssistantMessage:
+def without_thinking(answer: AssistantMessage) -> AssistantMessage:
     """``answer`` without what led to it, and without the proofs of that in what is left."""
     kept = (_unsigned(block) for block in answer.content if not isinstance(block, Thinking))
     return replace(answer, content=tuple(kept))
@@ -73,7 +73,7 @@ def without_refused_thoughts(
     messages: Sequence[Message],
     model: Model,
     repairs: Repairs,
-    forget: Callable[[AssistantMessage], AssistantMessage] = without_thoughts,
+    forget: Callable[[AssistantMessage], AssistantMessage] = without_thinking,
 ) -> tuple[Message, ...]:
     """``messages`` without the thoughts that the server has refused now or on an earlier turn.
 
@@ -89,7 +89,7 @@ def without_refused_thoughts(
     return (*trusted, *messages[end:])
 
 
-def lacks_thought(messages: Sequence[Message], model: Model, repairs: Repairs) -> bool:
+def lacks_thinking(messages: Sequence[Message], model: Model, repairs: Repairs) -> bool:
     """Whether the latest answer made calls after a thought that is left out.
 
     Some models can then not go on thinking: they want to see what came before the calls.
@@ -135,7 +135,7 @@ MOST_TOOLS = 3
 """Tools that are given up, one after the other, before the refusal counts."""
 
 
-async def ask_with_repairs(
+async def send_with_repairs(
     call: Call,
     builder: MessageBuilder,
     clock: Clock,
@@ -151,7 +151,7 @@ async def ask_with_repairs(
     """
     repairs = NO_REPAIRS
     while True:
-        payload = await agreed_payload(call, encode(repairs))
+        payload = await apply_payload_hook(call, encode(repairs))
         try:
             await deliver(payload)
             return

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pi.base.processes.tree import Tree, signal_all
+from pi.base.processes.tree import ProcessTree, signal_all
 
 KILL_ROUNDS = 20
 
@@ -49,7 +49,7 @@ class DirectProcess:
             self._popen.stdout,
             self._popen.stderr,
         )
-        self._tree = Tree(self.pid, marker)
+        self._tree = ProcessTree(self.pid, marker)
         self._loop = asyncio.get_running_loop()
         self._pidfd: int | None = None
         self._on_exit: Callable[[], None] = lambda: None

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, NoReturn
 
-    from pi.base.processes.tree import Running, Tree
+    from pi.base.processes.tree import ProcessInfo, ProcessTree
 
     Request = tuple[list[bytes], dict[bytes, bytes], bytes, str]
     """Words, variables, working directory, marker."""
@@ -196,7 +196,7 @@ class Supervisor:
         except ChildProcessError:
             pass
         if self._has_strays:
-            table: dict[int, Running] = self._tree.processes()
+            table: dict[int, ProcessInfo] = self._tree.processes()
             strays = [
                 each
                 for each in table.values()
@@ -260,7 +260,7 @@ class Reaper:
         self._wake = _wake_on_child()
         self._root = 0
         self._has_ended = False
-        self._found: Tree | None = None
+        self._found: ProcessTree | None = None
         """Finds descendants where they are not adopted."""
         self._kill_at: float | None = None
         self._pause = _FIRST_PAUSE
@@ -379,7 +379,7 @@ class Reaper:
         return self._pause
 
     def _signal(self, number: int) -> None:
-        members: list[Running]
+        members: list[ProcessInfo]
         if self._found is not None:
             members = self._found.members()
         else:

@@ -25,7 +25,7 @@ def has_terminals() -> bool:
     return hasattr(os, "openpty")
 
 
-class Terminal:
+class ChildTerminal:
     """Runs one program; keys sent before it has started wait for it."""
 
     def __init__(self, *, columns: int = 80, rows: int = 24) -> None:

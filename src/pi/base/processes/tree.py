@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class Running:
+class ProcessInfo:
     """One line of the table."""
 
     __slots__ = ("group", "marked", "parent", "pid", "session", "started", "stopped")
@@ -44,7 +44,7 @@ class Running:
         """Whether its environment contains the name that was looked for."""
 
 
-class Tree:
+class ProcessTree:
     """A program and its descendants, for when nothing has adopted those that lost their parent.
 
     Descendants are found by their parents, by the session or group of the program, by a marker in
@@ -60,7 +60,7 @@ class Tree:
         self._marker = marker
         self._known: set[tuple[int, str]] = set()
 
-    def members(self) -> list[Running]:
+    def members(self) -> list[ProcessInfo]:
         """Those that are alive, parents before their children."""
         table = processes(self._marker)
         owns_group = not self.is_reaped or self.root not in table
@@ -77,12 +77,12 @@ class Tree:
         return sorted(members.values(), key=lambda each: each.pid)
 
 
-def descendants(table: dict[int, Running], roots: Iterable[int]) -> list[Running]:
+def descendants(table: dict[int, ProcessInfo], roots: Iterable[int]) -> list[ProcessInfo]:
     """Everything below ``roots``, parents before their children."""
-    children: dict[int, list[Running]] = {}
+    children: dict[int, list[ProcessInfo]] = {}
     for each in table.values():
         children.setdefault(each.parent, []).append(each)
-    below: list[Running] = []
+    below: list[ProcessInfo] = []
     seen = set(roots)
     level = list(seen)
     while level:
@@ -93,7 +93,7 @@ def descendants(table: dict[int, Running], roots: Iterable[int]) -> list[Running
     return below
 
 
-def signal_all(members: Iterable[Running], number: int, *, group: int | None = None) -> None:
+def signal_all(members: Iterable[ProcessInfo], number: int, *, group: int | None = None) -> None:
     """Send a signal to processes of the table, to ``group`` (an unreaped leader's) in one go.
 
     The group comes first, so that a shell ends before it can report what became of its children.
@@ -111,7 +111,7 @@ def signal_all(members: Iterable[Running], number: int, *, group: int | None = N
             send(each, signal.SIGCONT)
 
 
-def send(process: Running, number: int) -> None:
+def send(process: ProcessInfo, number: int) -> None:
     """Signal a process, unless its id belongs to another one by now."""
     try:
         _send(process, number)
@@ -119,7 +119,7 @@ def send(process: Running, number: int) -> None:
         pass
 
 
-def _send(process: Running, number: int) -> None:
+def _send(process: ProcessInfo, number: int) -> None:
     try:
         handle = os.pidfd_open(process.pid)
     except ProcessLookupError:
@@ -135,14 +135,14 @@ def _send(process: Running, number: int) -> None:
         os.close(handle)
 
 
-def _is_same(process: Running) -> bool:
+def _is_same(process: ProcessInfo) -> bool:
     if not _has_proc():
         return True  # the table of ``ps`` is a moment old, and asking again takes as long
     now = _from_proc(str(process.pid), b"")
     return now is not None and now.started == process.started
 
 
-def processes(marker: str = "") -> dict[int, Running]:
+def processes(marker: str = "") -> dict[int, ProcessInfo]:
     """All living processes by id; with a ``marker``, those that have it are marked."""
     if not _has_proc():
         return from_ps(marker)
@@ -156,7 +156,7 @@ def _has_proc() -> bool:
     return os.path.exists("/proc/self/stat")  # noqa: PTH110 - pathlib costs the supervisor 5 ms
 
 
-def _from_proc(pid: str, marker: bytes) -> Running | None:
+def _from_proc(pid: str, marker: bytes) -> ProcessInfo | None:
     try:
         fields = _read_proc(pid, "stat").rpartition(b")")[2].split()
     except OSError:
@@ -170,7 +170,7 @@ def _from_proc(pid: str, marker: bytes) -> Running | None:
             marked = marker in _read_proc(pid, "environ")
         except OSError:
             pass  # another user's
-    return Running(
+    return ProcessInfo(
         int(pid),
         int(parent),
         int(group),
@@ -187,7 +187,7 @@ def _read_proc(pid: str, what: str) -> bytes:
         return file.read()
 
 
-def from_ps(marker: str = "") -> dict[int, Running]:
+def from_ps(marker: str = "") -> dict[int, ProcessInfo]:
     """The same from the ``ps`` command, for systems without ``/proc``."""
     import subprocess  # slow to load, and Linux does not need it
 
@@ -198,11 +198,11 @@ def from_ps(marker: str = "") -> dict[int, Running]:
         answer = subprocess.run(command, env=env, capture_output=True, timeout=5)
     except (OSError, subprocess.TimeoutExpired):
         return {}  # then the process group alone is killed
-    table: dict[int, Running] = {}
+    table: dict[int, ProcessInfo] = {}
     for line in answer.stdout.split(b"\n"):
         try:
             pid, parent, group, state, *started, rest = line.decode(errors="replace").split(None, 9)
-            each = Running(
+            each = ProcessInfo(
                 int(pid),
                 int(parent),
                 int(group),

@@ -6,20 +6,20 @@ from collections.abc import Callable, Sequence
 
 from pi.batteries.status_engine.config import StatusEngineConfig, declare, read_config
 from pi.batteries.status_engine.engine import StatusEngine, StatusOutput
-from pi.batteries.status_engine.git import GitWatch
+from pi.batteries.status_engine.git import GitPoller
 from pi.batteries.status_engine.items import (
     ContextWindow,
     GitState,
     StatusEngineState,
-    Typesetting,
+    TextMetrics,
     styled_line,
 )
 from pi.batteries.status_engine.sources import (
     THROTTLE,
     Ask,
-    LineSource,
-    asking_command,
-    asking_file,
+    ThrottledSource,
+    command_source,
+    file_source,
 )
 from pi.extension import (
     AgentStartEvent,
@@ -111,7 +111,7 @@ class LiveEngine:
         config: StatusEngineConfig,
         state: Callable[[], StatusEngineState],
         *,
-        text: Typesetting,
+        text: TextMetrics,
         on_line: Callable[[], None],
     ) -> None:
         self._pi = pi
@@ -134,22 +134,22 @@ class LiveEngine:
         """Offer the engine no longer."""
         self._service.remove()
 
-    def _sources(self, config: StatusEngineConfig) -> Sequence[LineSource]:
+    def _sources(self, config: StatusEngineConfig) -> Sequence[ThrottledSource]:
         """A command comes before a file."""
         sources = []
         if config.wants_command:
-            ask = asking_command(
+            ask = command_source(
                 config.command, self._pi.exec, timeout_ms=config.command_timeout_ms
             )
             sources.append(self._source(ask, refresh=config.refresh_ms / 1000))
         if config.wants_file:
             sources.append(
-                self._source(asking_file(config.file, self._ctx.files), refresh=FILE_REFRESH)
+                self._source(file_source(config.file, self._ctx.files), refresh=FILE_REFRESH)
             )
         return sources
 
-    def _source(self, ask: Ask, *, refresh: float) -> LineSource:
-        return LineSource(
+    def _source(self, ask: Ask, *, refresh: float) -> ThrottledSource:
+        return ThrottledSource(
             ask,
             start=lambda work: self._pi.scope.spawn(work, name="line 3"),
             on_line=self._on_line,
@@ -158,7 +158,7 @@ class LiveEngine:
         )
 
 
-class Display:
+class StatusDisplay:
     """Shows the lines of one configuration below the footer, until ``remove``."""
 
     def __init__(
@@ -204,7 +204,7 @@ class Publication:
         state: Callable[[], StatusEngineState],
     ) -> None:
         self._pi = pi
-        text = Typesetting(plain=one_line, styled=styled_line)
+        text = TextMetrics(plain=one_line, styled=styled_line)
         self._engine = LiveEngine(pi, ctx, config, state, text=text, on_line=self.refresh)
         self._published = StatusOutput()
 
@@ -287,7 +287,7 @@ class StatusLines:
         self._pi = pi
         self._ctx = ctx
         self._facts = SessionFacts(ctx)
-        self._git = GitWatch(
+        self._git = GitPoller(
             ctx.files,
             pi.exec,
             cwd=lambda: ctx.cwd,
@@ -296,7 +296,7 @@ class StatusLines:
             on_change=self._refresh,
         )
         self._config = StatusEngineConfig()
-        self._display: Display | Publication | None = None
+        self._display: StatusDisplay | Publication | None = None
 
     def configure(self) -> None:
         """Show what the settings say now, or nothing."""
@@ -311,7 +311,7 @@ class StatusLines:
             self._display = None
         if config.enabled:
             is_shown = self._ctx.mode == "tui"
-            self._display = (Display if is_shown else Publication)(
+            self._display = (StatusDisplay if is_shown else Publication)(
                 self._pi, self._ctx, config, lambda: self._facts.state(self._git.state)
             )
             if is_shown:  # clients listen a moment later, when the session has started

@@ -12,10 +12,10 @@ from pi.batteries.status_engine.items import (
     GitState,
     StatusEngineState,
     StatusItem,
-    Typesetting,
+    TextMetrics,
     compose,
 )
-from pi.batteries.status_engine.sources import LineSource
+from pi.batteries.status_engine.sources import ThrottledSource
 from pi.extension import Record, replace
 
 # What a status command is told on its standard input. Pure.
@@ -83,13 +83,13 @@ class StatusEngine:
     def __init__(
         self,
         config: StatusEngineConfig,
-        sources: Sequence[LineSource] = (),
+        sources: Sequence[ThrottledSource] = (),
         *,
-        text: Typesetting | None = None,
+        text: TextMetrics | None = None,
         version: str = "",
     ) -> None:
         self._sources = tuple(sources)
-        self._text = text or Typesetting()
+        self._text = text or TextMetrics()
         self._version = version
         self._items = config.items
         self._state = StatusEngineState()

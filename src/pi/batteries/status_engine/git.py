@@ -40,7 +40,7 @@ _ENVIRONMENT = {
 }
 
 
-class TookTooLong(Exception):
+class GitTimeout(Exception):
     """Git was given up."""
 
 
@@ -54,7 +54,7 @@ class RunGit(Protocol):
         ...
 
 
-async def is_harmless(files: Files, git_dir: Path) -> bool:
+async def is_safe_repository(files: Files, git_dir: Path) -> bool:
     """Whether the repository's own configuration can be read and brings no filters."""
     common = await read_small(files, str(git_dir / "commondir"))
     shared = git_dir if common is None else git_dir / common.strip()
@@ -62,7 +62,7 @@ async def is_harmless(files: Files, git_dir: Path) -> bool:
     return config is not None and not any(word in config.lower() for word in _BRINGING)
 
 
-async def ask_branch(run: RunGit) -> str:
+async def read_branch(run: RunGit) -> str:
     """The branch; empty if there is none, or no git."""
     ended = await _ask(run, _BRANCH)
     return "" if ended is None else ended.stdout.strip()
@@ -80,7 +80,7 @@ async def _ask(run: RunGit, arguments: Sequence[str]) -> ExecResult | None:
     except PiError:  # git is not installed
         return None
     if ended.killed:
-        raise TookTooLong
+        raise GitTimeout
     return ended if ended.code == 0 else None
 
 
@@ -139,7 +139,7 @@ GIVEN_UP = 300.0
 """Seconds for which the lines of a repository that is too large are not counted again."""
 
 
-class GitWatch:
+class GitPoller:
     """Knows the branch and the counts. ``poll`` never waits; ``on_change`` is called after it.
 
     A look that hangs, on a network drive say, keeps what was known, and no other one is begun.
@@ -190,7 +190,7 @@ class GitWatch:
                 self._know(GitState())
                 return
             self._know(replace(self.state, branch=head.branch or self.state.branch))
-            if self._may_run() and await is_harmless(self._files, head.git_dir):
+            if self._may_run() and await is_safe_repository(self._files, head.git_dir):
                 await self._ask_git(head, now)
         finally:
             self._is_looking = False
@@ -199,9 +199,9 @@ class GitWatch:
         if self._given_up is not None and now - self._given_up < GIVEN_UP:
             return
         try:
-            branch = head.branch or await ask_branch(self._run) or DETACHED
+            branch = head.branch or await read_branch(self._run) or DETACHED
             counts = await ask_counts(self._run)
-        except TookTooLong:
+        except GitTimeout:
             self._given_up = now
             counts, branch = None, head.branch
         added, removed = counts or (None, None)

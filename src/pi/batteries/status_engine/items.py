@@ -122,7 +122,7 @@ def styled_line(text: str) -> str:
     return sanitise_keeping_style(text).partition("\n")[0].rstrip()
 
 
-class Typesetting(Record):
+class TextMetrics(Record):
     """How text is treated. By itself it takes every character for a column and allows no style."""
 
     width: Callable[[str], int] = len
@@ -162,7 +162,7 @@ LEAST = 8
 
 
 def compose(
-    items: Sequence[StatusItem], state: StatusEngineState, width: int, text: Typesetting
+    items: Sequence[StatusItem], state: StatusEngineState, width: int, text: TextMetrics
 ) -> str:
     """The items that have something to say, in at most ``width`` columns."""
     shown = {item: said for item in items if (said := text.plain(CATALOGUE[item](state)))}

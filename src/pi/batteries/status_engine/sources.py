@@ -15,17 +15,17 @@ MOST_DOUBLINGS = 6
 """Every failure in a row doubles that, up to about 20 seconds: starting programs is not free."""
 
 
-class NoAnswer(Exception):
+class SourceFailed(Exception):
     """There is no new line; its text says why."""
 
 
 Ask: TypeAlias = Callable[[bytes], Awaitable[str]]
-"""Gives the line for a payload, empty if there is none; ``NoAnswer`` if nobody can tell."""
+"""Gives the line for a payload, empty if there is none; ``SourceFailed`` if nobody can tell."""
 Start: TypeAlias = Callable[[Coroutine[Any, Any, None]], object]
 """Runs something beside everything else."""
 
 
-class LineSource:
+class ThrottledSource:
     """Keeps the last good line of a command or a file.
 
     ``stir`` says that the answer may be another one by now; ``poll`` asks when it is time. What
@@ -78,7 +78,7 @@ class LineSource:
     async def _answer(self, payload: bytes) -> None:
         try:
             line = await self._ask(payload)
-        except NoAnswer as problem:
+        except SourceFailed as problem:
             self._fail(str(problem))
             return
         finally:
@@ -108,22 +108,22 @@ class Run(Protocol):
         ...
 
 
-def asking_command(command: str, run: Run, *, timeout_ms: int) -> Ask:
+def command_source(command: str, run: Run, *, timeout_ms: int) -> Ask:
     """Asks ``command``; whatever goes wrong, the last good line stays."""
 
     async def ask(payload: bytes) -> str:
         try:
             ended = await run(arguments(command), stdin=payload, timeout=timeout_ms / 1000)
         except PiError as problem:
-            raise NoAnswer(f"The status command was not run. {problem}") from problem
+            raise SourceFailed(f"The status command was not run. {problem}") from problem
         if ended.killed:
-            raise NoAnswer(
+            raise SourceFailed(
                 f"The status command {command!r} took longer than {timeout_ms} ms."
                 " Make it faster, or raise tui.statusEngine.commandTimeoutMs."
             )
         if ended.code != 0:
             said = ended.stderr.strip().splitlines()
-            raise NoAnswer(
+            raise SourceFailed(
                 f"The status command {command!r} failed with exit code {ended.code}"
                 + (f": {said[-1]}" if said else ".")
             )
@@ -197,7 +197,7 @@ async def read_small(files: Files, path: str) -> str | None:
     return content.decode("utf-8", "replace")
 
 
-def asking_file(path: str, files: Files) -> Ask:
+def file_source(path: str, files: Files) -> Ask:
     """Reads the first line; while there is no such file, there is no line."""
 
     async def ask(payload: bytes) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pi.batteries.status_engine.engine import StatusOutput
-from pi.batteries.status_engine.items import ELLIPSIS, Typesetting, styled_line
+from pi.batteries.status_engine.items import ELLIPSIS, TextMetrics, styled_line
 from pi.extension import Theme, one_line
 from pi.tui.text.ansi import has_sequences
 from pi.tui.text.width import slice_columns, truncate_to_width, visible_width
 
-TYPESETTING = Typesetting(
+TYPESETTING = TextMetrics(
     width=visible_width, cut=slice_columns, plain=one_line, styled=styled_line
 )
 

@@ -9,16 +9,16 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from pi.base.errors import PiError
 from pi.base.fuzzy import nearest
-from pi.cli.arguments import Arguments, BadArguments
-from pi.cli.credentials import Check, Credentials, NoTarget
+from pi.cli.arguments import Arguments, UsageError
+from pi.cli.credentials import Check, Credentials, MissingTarget
 from pi.cli.options import find_command
-from pi.cli.process import complain, print_json
+from pi.cli.process import print_error, print_json
 
 EXIT_CODES = {"ready": 0, "not_ready": 1, "invalid": 2}
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-class NotThisKind(PiError):
+class WrongCredentialKind(PiError):
     """There are credentials, but none that can be printed this way."""
 
 
@@ -34,7 +34,7 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
 async def _with_credentials(
     do: Action, arguments: Arguments, named: str | None, environ: Mapping[str, str]
 ) -> int:
-    credentials = Credentials.of(environ, report=complain)
+    credentials = Credentials.of(environ, report=print_error)
     await credentials.take_over_older()
     try:
         return await do(arguments, named, credentials)
@@ -48,8 +48,8 @@ async def _with_credentials(
 async def _check(arguments: Arguments, named: str | None, credentials: Credentials) -> int:
     try:
         provider = credentials.target(arguments.text("provider") or named, arguments.text("model"))
-    except NoTarget as problem:
-        complain(f"Error: {problem.message}\n{problem.hint}")
+    except MissingTarget as problem:
+        print_error(f"Error: {problem.message}\n{problem.hint}")
         return EXIT_CODES["invalid"]
     check, why = await credentials.check(
         provider,
@@ -61,7 +61,7 @@ async def _check(arguments: Arguments, named: str | None, credentials: Credentia
     else:
         sys.stdout.write(f"{check.status}\n")
         if note := _note(check, why):
-            complain(note)
+            print_error(note)
     return EXIT_CODES[check.status]
 
 
@@ -85,7 +85,7 @@ async def _print_secret(
             if kind == "api_key"
             else ("a bearer token", "print-api-key")
         )
-        raise NotThisKind(
+        raise WrongCredentialKind(
             f"The credentials of {provider} are not {what}.",
             hint=f"Try `pi auth {other}`." if access.api_key else "",
         )
@@ -104,7 +104,7 @@ async def _login(arguments: Arguments, named: str | None, credentials: Credentia
 async def _logout(arguments: Arguments, named: str | None, credentials: Credentials) -> int:
     provider = arguments.text("provider") or named
     if provider is None:
-        raise NoTarget()
+        raise MissingTarget()
     if await credentials.storage.remove(provider):
         sys.stdout.write(f"Removed {provider} from {credentials.storage.where}\n")
     else:
@@ -127,10 +127,10 @@ ACTIONS: dict[str, Action] = {
 
 
 def seconds(text: str) -> float:
-    """A time as it is typed, ``30s`` or ``5m``; ``BadArguments`` if it is none."""
+    """A time as it is typed, ``30s`` or ``5m``; ``UsageError`` if it is none."""
     found = re.fullmatch(r"(\d+)(ms|s|m|h)", text)
     if found is None:
-        raise BadArguments(
+        raise UsageError(
             f'Invalid --min-expiry "{text}".', hint="Write a number with ms, s, m or h, e.g. 5m."
         )
     return int(found[1]) * UNITS[found[2]]
@@ -142,10 +142,10 @@ def _note(check: Check, why: str) -> str:
     return why or (f"from {source}" if source else "")
 
 
-def _not_understood(words: str) -> BadArguments:
+def _not_understood(words: str) -> UsageError:
     command = find_command("auth")
     assert command is not None
     hint = "; ".join(f"pi {form.usage}" for form in command.forms)
     if words and (like := nearest(words, command.actions)):
         hint = f"Did you mean `pi auth {like}`?"
-    return BadArguments(f"Unknown command: auth {words}".rstrip(), hint=hint)
+    return UsageError(f"Unknown command: auth {words}".rstrip(), hint=hint)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from pi.cli.arguments import Arguments, BadArguments
-from pi.cli.options import COMMANDS, FLAGS, Command, Flag
+from pi.cli.arguments import Arguments, UsageError
+from pi.cli.options import COMMANDS, FLAGS, Flag, SubcommandRow
 
 HINT = 'For example, in ~/.bashrc: eval "$(pi completion bash)"'
 
@@ -15,7 +15,7 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     """Print the script; the exit code."""
     write = SHELLS.get(" ".join(arguments.messages))
     if write is None:
-        raise BadArguments(f"For which shell? Valid values: {', '.join(SHELLS)}", hint=HINT)
+        raise UsageError(f"For which shell? Valid values: {', '.join(SHELLS)}", hint=HINT)
     sys.stdout.write(write())
     return 0
 
@@ -137,11 +137,11 @@ SHELLS: dict[str, Callable[[], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
 # --------------------------------------------------------------------------------------------------
 
 
-def _listed() -> Iterator[Command]:
+def _listed() -> Iterator[SubcommandRow]:
     return (command for command in COMMANDS if not command.is_alias)
 
 
-def _spoken(command: Command) -> str:
+def _spoken(command: SubcommandRow) -> str:
     return command.forms[0].help
 
 
@@ -154,7 +154,7 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def _bash_case(command: Command) -> str:
+def _bash_case(command: SubcommandRow) -> str:
     flags, words = " ".join(_names(command.flags)), " ".join(command.actions)
     return f"        {command.name}) flags={_quoted(flags)} words={_quoted(words)} ;;"
 
@@ -178,7 +178,7 @@ def _bash_values() -> str:
     return "\n".join(rows)
 
 
-def _zsh_command(command: Command) -> Iterator[str]:
+def _zsh_command(command: SubcommandRow) -> Iterator[str]:
     yield "'1: :'"
     if command.actions:
         yield _quoted(f"2:action:({' '.join(command.actions)})")

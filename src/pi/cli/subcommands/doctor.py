@@ -14,20 +14,20 @@ from pi import __version__
 from pi.ai.auth.errors import StoreDamaged
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.factory import weights_folder
-from pi.ai.local.download import missing_bytes
+from pi.ai.local.download import download_size
 from pi.base.errors import PiError
-from pi.base.files import FileProblem, expand_home
+from pi.base.files import FileAccessError, expand_home
 from pi.base.processes import find_program
 from pi.base.records import Record, replace
 from pi.cli.arguments import Arguments
-from pi.cli.command_context import trusted_here, with_project
-from pi.cli.process import complain
+from pi.cli.command_context import is_trusted, with_project
+from pi.cli.process import print_error
 from pi.cli.settings_check import SettingsCheck
 from pi.cli.update_check import UpdateCheck, index_page
 from pi.coding.export.redaction import Redactor
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.models.starting import NOT_BY_ITSELF
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.models import discover_models
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.runtime.workspace import environment_rules
@@ -47,7 +47,7 @@ Level: TypeAlias = Literal["good", "note", "missing", "broken"]
 WHO = {"credential": "credentials", "dotenv": "from a .env file", "git": "places of git"}
 
 
-class Finding(Record):
+class CheckResult(Record):
     """One line of the report, and what to do about it."""
 
     level: Level
@@ -56,7 +56,7 @@ class Finding(Record):
     advice: str = ""
 
 
-async def examine(host: Host, cwd: Path) -> list[Finding]:
+async def run_checks(host: Machine, cwd: Path) -> list[CheckResult]:
     """Look at everything; only the update check, if it is allowed, asks anybody."""
     findings = [_python(), *_agent_dir(host)]
     there = os.access(host.agent_dir, os.F_OK)
@@ -78,25 +78,25 @@ async def examine(host: Host, cwd: Path) -> list[Finding]:
 # One function for each topic ----------------------------------------------------------------------
 
 
-def _python() -> Finding:
+def _python() -> CheckResult:
     version = ".".join(map(str, sys.version_info[:3]))
-    return Finding(level="good", topic="pi", text=f"{__version__}, Python {version}")
+    return CheckResult(level="good", topic="pi", text=f"{__version__}, Python {version}")
 
 
-def _agent_dir(host: Host) -> Iterator[Finding]:
+def _agent_dir(host: Machine) -> Iterator[CheckResult]:
     folder, topic = host.agent_dir, "agent folder"
     if not os.access(folder, os.F_OK):  # Path.exists raises where it may not look
         text = f"{folder} does not exist yet; it is made when there is something to keep"
-        yield Finding(level="note", topic=topic, text=text)
+        yield CheckResult(level="note", topic=topic, text=text)
         return
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         advice = "Make it yours, or choose another one with PI_CODING_AGENT_DIR."
-        yield Finding(level="broken", topic=topic, text=f"{folder} is closed", advice=advice)
+        yield CheckResult(level="broken", topic=topic, text=f"{folder} is closed", advice=advice)
         return
-    yield Finding(level="good", topic=topic, text=str(folder))
+    yield CheckResult(level="good", topic=topic, text=str(folder))
     auth = folder / "auth.json"
     if os.name == "posix" and auth.exists() and stat.S_IMODE(auth.stat().st_mode) & 0o077:
-        yield Finding(
+        yield CheckResult(
             level="broken",
             topic="permissions",
             text=f"{auth} can be read by others",
@@ -104,24 +104,24 @@ def _agent_dir(host: Host) -> Iterator[Finding]:
         )
 
 
-def _settings(host: Host, cwd: Path) -> tuple[Settings, bool, list[Finding]]:
+def _settings(host: Machine, cwd: Path) -> tuple[Settings, bool, list[CheckResult]]:
     """The settings as a session would see them, and what is to say of trust."""
     topic = "trust"
     try:
-        decided = trusted_here(host, cwd)
+        decided = is_trusted(host, cwd)
     except BadTrustFile as problem:
         settings = Settings.of(host.agent_dir, cwd, clock=host.clock)
-        broken = Finding(level="broken", topic=topic, text=problem.message, advice=problem.hint)
+        broken = CheckResult(level="broken", topic=topic, text=problem.message, advice=problem.hint)
         return settings, False, [broken]
     gated = gated_in(Path(canonical(cwd)), home=Path(canonical(host.home)))
     settings = Settings.of(host.agent_dir, cwd, trusted=decided, clock=host.clock)
     if not gated:
-        finding = Finding(level="good", topic=topic, text=f"{cwd} has nothing that needs trust")
+        finding = CheckResult(level="good", topic=topic, text=f"{cwd} has nothing that needs trust")
     elif decided:
-        finding = Finding(level="good", topic=topic, text=f"{cwd} is trusted")
+        finding = CheckResult(level="good", topic=topic, text=f"{cwd} is trusted")
     else:
         names = ", ".join(str(path) for path in gated)
-        finding = Finding(
+        finding = CheckResult(
             level="missing",
             topic=topic,
             text=f"not trusted, so not read: {names}",
@@ -131,41 +131,41 @@ def _settings(host: Host, cwd: Path) -> tuple[Settings, bool, list[Finding]]:
 
 
 async def _settings_problems(
-    host: Host, cwd: Path, settings: Settings, *, trusted: bool
-) -> list[Finding]:
+    host: Machine, cwd: Path, settings: Settings, *, trusted: bool
+) -> list[CheckResult]:
     # What is wrong with models.json is told with the models.
     registry = discover_models(replace(host, report=lambda text: None), cwd)
     check = SettingsCheck(settings, registry, agent_dir=host.agent_dir, cwd=cwd, trusted=trusted)
     found = [
-        Finding(level=each.severity, topic="settings", text=each.text, advice=each.advice)
+        CheckResult(level=each.severity, topic="settings", text=each.text, advice=each.advice)
         for each in check.problems()
     ]
     await registry.models.close()
     fits = f"{check.count} values, all fit"
-    return found or [Finding(level="good", topic="settings", text=fits)]
+    return found or [CheckResult(level="good", topic="settings", text=fits)]
 
 
-async def _models(host: Host, cwd: Path) -> list[Finding]:
+async def _models(host: Machine, cwd: Path) -> list[CheckResult]:
     problems: list[str] = []
     storage = AuthStorage(host.agent_dir / "auth.json", clock=host.clock)
     findings = await _stored(storage)
     registry = discover_models(replace(host, report=problems.append), cwd, storage=storage)
     findings += [
-        Finding(level="broken", topic="models.json", text=text, advice="Correct it.")
+        CheckResult(level="broken", topic="models.json", text=text, advice="Correct it.")
         for problem in problems
         for text in [" ".join(problem.removeprefix("Warning: ").split())]
     ]
     findings.append(_providers(registry))
     findings += [
-        Finding(
+        CheckResult(
             level="broken", topic="credentials", text=text, advice="Set it, or correct the key."
         )
         for text in registry.key_problems()
     ]
-    pulled = not missing_bytes(weights_folder(host.agent_dir))
+    pulled = not download_size(weights_folder(host.agent_dir))
     embedded = "the embedded model is here" if pulled else "the embedded model is not here"
     findings.append(
-        Finding(
+        CheckResult(
             level="good" if pulled else "note",
             topic="local",
             text=embedded,
@@ -176,28 +176,28 @@ async def _models(host: Host, cwd: Path) -> list[Finding]:
     return findings
 
 
-async def _stored(storage: AuthStorage) -> list[Finding]:
+async def _stored(storage: AuthStorage) -> list[CheckResult]:
     try:
         stored = await storage.list()
     except StoreDamaged as problem:
-        broken = Finding(
+        broken = CheckResult(
             level="broken", topic="credentials", text=problem.message, advice=problem.hint
         )
         return [broken]
     except PiError as problem:
-        return [Finding(level="broken", topic="credentials", text=problem.explain())]
+        return [CheckResult(level="broken", topic="credentials", text=problem.explain())]
     names = ", ".join(stored) or "nothing"
-    return [Finding(level="note", topic="stored", text=f"{names} in {storage.where}")]
+    return [CheckResult(level="note", topic="stored", text=f"{names} in {storage.where}")]
 
 
-def _providers(registry: ModelRegistry) -> Finding:
+def _providers(registry: ModelRegistry) -> CheckResult:
     usable = [
         row
         for row in registry.models.get_providers()
         if row.id not in NOT_BY_ITSELF and row.needs_key and registry.has_auth(row.id)
     ]
     if not usable:
-        return Finding(
+        return CheckResult(
             level="missing",
             topic="credentials",
             text="for no provider",
@@ -205,19 +205,19 @@ def _providers(registry: ModelRegistry) -> Finding:
             " `pi -p --model demo/tour hello` works without.",
         )
     names = ", ".join(f"{row.id} ({len(registry.models.get_models(row.id))})" for row in usable)
-    return Finding(level="good", topic="credentials", text=f"{names} models")
+    return CheckResult(level="good", topic="credentials", text=f"{names} models")
 
 
-def _shell(host: Host, settings: Settings) -> Finding:
+def _shell(host: Machine, settings: Settings) -> CheckResult:
     path = settings.values.shell_path or ""
     try:
         found = find_shell(path, environ=host.environ, platform=sys.platform)
     except NoShell as problem:
-        return Finding(level="broken", topic="shell", text=problem.message, advice=problem.hint)
-    return Finding(level="good", topic="shell", text=found)
+        return CheckResult(level="broken", topic="shell", text=problem.message, advice=problem.hint)
+    return CheckResult(level="good", topic="shell", text=found)
 
 
-def _programs(host: Host) -> Iterator[Finding]:
+def _programs(host: Machine) -> Iterator[CheckResult]:
     programs = SearchPrograms(
         lambda: service_environment(host.environment.of_process), agent_bin=host.agent_dir / "bin"
     )
@@ -228,24 +228,24 @@ def _programs(host: Host) -> Iterator[Finding]:
         ("git", git, "branches are not shown, and git packages cannot be installed"),
     ):
         text = found or f"not here: {without}"
-        yield Finding(level="good" if found else "note", topic=name, text=text)
+        yield CheckResult(level="good" if found else "note", topic=name, text=text)
 
 
-def _terminal(host: Host) -> Finding:
+def _terminal(host: Machine) -> CheckResult:
     names = ("TERM", "COLORTERM", "TERM_PROGRAM")
     known = " ".join(f"{name}={host.environ[name]}" for name in names if host.environ.get(name))
     ends = [name for name in ("stdin", "stdout") if getattr(sys, name).isatty()]
     at = f"terminal at {' and '.join(ends)}" if ends else "no terminal"
-    return Finding(level="note", topic="terminal", text=f"{at}; {known}".rstrip("; "))
+    return CheckResult(level="note", topic="terminal", text=f"{at}; {known}".rstrip("; "))
 
 
-def _withheld(host: Host, settings: Settings) -> Finding:
+def _withheld(host: Machine, settings: Settings) -> CheckResult:
     rules = environment_rules(settings, host.environment, KnownSecrets.of(host))
     found = withheld(host.environ, rules)
     if not found:
-        return Finding(level="good", topic="variables", text="commands see all of them")
+        return CheckResult(level="good", topic="variables", text="commands see all of them")
     names = ", ".join(f"{each.name} ({WHO.get(each.reason, each.reason)})" for each in found)
-    return Finding(
+    return CheckResult(
         level="note",
         topic="variables",
         text=f"commands do not see {names}",
@@ -253,32 +253,36 @@ def _withheld(host: Host, settings: Settings) -> Finding:
     )
 
 
-def _sessions(host: Host, cwd: Path, settings: Settings) -> Finding:
+def _sessions(host: Machine, cwd: Path, settings: Settings) -> CheckResult:
     named = host.environ.get("PI_CODING_AGENT_SESSION_DIR") or settings.values.session_dir
     try:
         custom = cwd / expand_home(named) if named else None
-    except FileProblem as problem:
-        return Finding(level="broken", topic="sessions", text=problem.message, advice=problem.hint)
+    except FileAccessError as problem:
+        return CheckResult(
+            level="broken", topic="sessions", text=problem.message, advice=problem.hint
+        )
     folder = session_directory(host.agent_dir, str(cwd), custom=custom)
     count = len(SessionCatalog(host.agent_dir, custom=custom).of_project(str(cwd)))
     if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):
         advice = "Make it yours, or choose another one with --session-dir."
-        return Finding(level="broken", topic="sessions", text=f"{folder} is closed", advice=advice)
-    return Finding(level="good", topic="sessions", text=f"{count} of this folder, in {folder}")
+        return CheckResult(
+            level="broken", topic="sessions", text=f"{folder} is closed", advice=advice
+        )
+    return CheckResult(level="good", topic="sessions", text=f"{count} of this folder, in {folder}")
 
 
-async def _update(host: Host) -> Finding:
+async def _update(host: Machine) -> CheckResult:
     check, topic = UpdateCheck(host), "update"
     if not check.allowed:
-        return Finding(level="note", topic=topic, text="not looked for: switched off")
+        return CheckResult(level="note", topic=topic, text="not looked for: switched off")
     if index_page(host.environ, host.home) is None:
         text = "not looked for: pip is configured for no index"
-        return Finding(level="note", topic=topic, text=text)
+        return CheckResult(level="note", topic=topic, text=text)
     await check.look()
     if newer := check.newer():
         advice = "Update it with what it was installed with, such as pip or uv."
-        return Finding(level="missing", topic=topic, text=f"pi {newer} is there", advice=advice)
-    return Finding(level="good", topic=topic, text="no newer version is known")
+        return CheckResult(level="missing", topic=topic, text=f"pi {newer} is there", advice=advice)
+    return CheckResult(level="good", topic=topic, text="no newer version is known")
 
 
 SIGNS: dict[Level, str] = {"good": "✓", "note": "·", "missing": "○", "broken": "✗"}
@@ -286,15 +290,15 @@ SIGNS: dict[Level, str] = {"good": "✓", "note": "·", "missing": "○", "broke
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     """Print what was found; 1 if something is broken, 0 also if something is missing."""
-    host = Host.of(environ, report=complain)
-    findings = asyncio.run(examine(host, Path.cwd()))
+    host = Machine.of(environ, report=print_error)
+    findings = asyncio.run(run_checks(host, Path.cwd()))
     # A problem of a file is told in the words of that file, and these may be a key.
     redactor = Redactor(KnownSecrets.of(host).values())
     sys.stdout.writelines(map(redactor.text, _lines(findings)))
     return 1 if any(finding.level == "broken" for finding in findings) else 0
 
 
-def _lines(findings: list[Finding]) -> list[str]:
+def _lines(findings: list[CheckResult]) -> list[str]:
     width = max(len(finding.topic) for finding in findings)
     lines = []
     for finding in findings:

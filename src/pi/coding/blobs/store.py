@@ -51,7 +51,8 @@ class BlobStore:
         self.directory = directory
 
     def put(self, data: bytes, *, extension: str = "") -> Blob:
-        """Store bytes; ``FileProblem`` if that is impossible. ``extension`` is without a dot."""
+        """Store bytes; ``FileAccessError`` if that is impossible. ``extension`` is without a
+        dot."""
         hash = _hash(data)
         path = private_directory(self.directory) / hash
         if not path.exists():

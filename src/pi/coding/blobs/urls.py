@@ -64,7 +64,7 @@ class NoSuchResource(PiError):
     """An internal address that leads nowhere: who asked can ask for something else."""
 
 
-class Resource(Record):
+class ArtifactText(Record):
     """What was found."""
 
     text: str
@@ -73,7 +73,7 @@ class Resource(Record):
     """Whether it is a part of a JSON text: that is not read by lines."""
 
 
-def resolve(url: str, folders: Sequence[TextFolder]) -> Resource:
+def resolve_artifact(url: str, folders: Sequence[TextFolder]) -> ArtifactText:
     """The text of an address, looked for in the folders of all sessions that take part."""
     scheme, _, rest = url.partition("://")
     match scheme:
@@ -87,7 +87,7 @@ def resolve(url: str, folders: Sequence[TextFolder]) -> Resource:
             )
 
 
-def _artifact(id: str, folders: Sequence[TextFolder]) -> Resource:
+def _artifact(id: str, folders: Sequence[TextFolder]) -> ArtifactText:
     if not folders:
         raise NoSuchResource("No session - artifacts unavailable")
     if not re.fullmatch("[0-9]+", id):
@@ -95,12 +95,12 @@ def _artifact(id: str, folders: Sequence[TextFolder]) -> Resource:
     places = [Artifacts(folder) for folder in _existing(folders)]
     for artifacts in places:
         if (text := artifacts.read(int(id))) is not None:
-            return Resource(text=text, media_type="text/plain")
+            return ArtifactText(text=text, media_type="text/plain")
     numbers = sorted({number for artifacts in places for number in artifacts.numbers()})
     raise NoSuchResource(f"Artifact {id} not found. {_available(numbers)}")
 
 
-def _agent(rest: str, folders: Sequence[TextFolder]) -> Resource:
+def _agent(rest: str, folders: Sequence[TextFolder]) -> ArtifactText:
     if not folders:
         raise NoSuchResource("No session - agent outputs unavailable")
     address, _, query = rest.partition("?")
@@ -114,7 +114,7 @@ def _agent(rest: str, folders: Sequence[TextFolder]) -> Resource:
     for outputs in places:
         if (text := outputs.read(id)) is not None:
             if not path and not wanted:
-                return Resource(text=text, media_type="text/markdown")
+                return ArtifactText(text=text, media_type="text/markdown")
             return _extract(text, id, _steps(wanted[0]) if wanted else path)
     ids = sorted({id for outputs in places for id in outputs.ids()})
     raise NoSuchResource(f"Not found: {id}. {_available(ids)}")
@@ -147,7 +147,7 @@ def _steps(query: str) -> list[str | int]:
     return steps
 
 
-def _extract(text: str, id: str, steps: Iterable[str | int]) -> Resource:
+def _extract(text: str, id: str, steps: Iterable[str | int]) -> ArtifactText:
     try:
         value: object = msgspec.json.decode(text)
     except UNREADABLE as problem:
@@ -157,9 +157,9 @@ def _extract(text: str, id: str, steps: Iterable[str | int]) -> Resource:
     for step in steps:
         value = _inside(value, step, id)
     if isinstance(value, str):
-        return Resource(text=value, media_type="application/json", is_extract=True)
+        return ArtifactText(text=value, media_type="application/json", is_extract=True)
     shown = msgspec.json.format(msgspec.json.encode(value)).decode()
-    return Resource(text=shown, media_type="application/json", is_extract=True)
+    return ArtifactText(text=shown, media_type="application/json", is_extract=True)
 
 
 def _inside(value: object, step: str | int, id: str) -> object:

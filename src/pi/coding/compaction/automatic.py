@@ -23,7 +23,7 @@ from pi.coding.compaction.measuring import (
     tokens_in_use,
 )
 from pi.coding.compaction.options import CompactionOptions
-from pi.coding.compaction.request import Surroundings, Wish
+from pi.coding.compaction.request import CompactionRequest, CompactionSession
 from pi.coding.session.context import message_of
 from pi.coding.session.entries import ContextEdit, CustomMessageEntry
 
@@ -44,7 +44,7 @@ CONTINUE = CustomMessageEntry(
 class CompactionPolicy(Policy):
     """Looks before every prompt, after every batch of tools and at the end of every run."""
 
-    def __init__(self, compactor: Compactor, around: Surroundings) -> None:
+    def __init__(self, compactor: Compactor, around: CompactionSession) -> None:
         self._compactor = compactor
         self._around = around
         self._recovered = False
@@ -74,11 +74,15 @@ class CompactionPolicy(Policy):
         if answer is None or not self._is_ours(answer):
             return at.next
         if isinstance(at.error, ContextOverflow):
-            return self._recover(self._leave_out(at.next), Wish(reason="overflow"))
+            return self._recover(self._leave_out(at.next), CompactionRequest(reason="overflow"))
         if self._had_no_room(answer):
-            return self._recover(at.next, self._without_latest(Wish(reason="overflow")))
+            return self._recover(
+                at.next, self._without_latest(CompactionRequest(reason="overflow"))
+            )
         if self._was_cut_off(answer):
-            return self._recover(at.next, self._without_latest(Wish(reason="incomplete")))
+            return self._recover(
+                at.next, self._without_latest(CompactionRequest(reason="incomplete"))
+            )
         self._recovered = False
         return self._looked_after(at.next, options, last=True)
 
@@ -105,7 +109,7 @@ class CompactionPolicy(Policy):
 
     # What is due ----------------------------------------------------------------------------------
 
-    def _recover(self, wanted: Next, wish: Wish) -> Next:
+    def _recover(self, wanted: Next, wish: CompactionRequest) -> Next:
         """One compaction and one more request for an answer that did not fit."""
         if self._recovered:
             return wanted
@@ -113,7 +117,7 @@ class CompactionPolicy(Policy):
         wish = replace(wish, will_retry=True)
         return replace(wanted, action="again", prepare=partial(self._compact_or_stop, wish))
 
-    def _without_latest(self, wish: Wish) -> Wish:
+    def _without_latest(self, wish: CompactionRequest) -> CompactionRequest:
         """A wish that leaves the last answer out when it succeeds; otherwise that stays."""
         return replace(wish, leave_out=latest_answer(self._around.conversation().log) or "")
 
@@ -132,7 +136,7 @@ class CompactionPolicy(Policy):
         if last and options.auto_continue:
             again = _first(wanted, partial(self._compact_and_continue, options))
             return replace(again, action="again")
-        return _first(wanted, partial(self._compact, Wish(reason="threshold")))
+        return _first(wanted, partial(self._compact, CompactionRequest(reason="threshold")))
 
     def _without_worthless(self, at: Boundary, options: CompactionOptions) -> Next:
         """Leave out results that said nothing, once the model has seen them."""
@@ -173,7 +177,7 @@ class CompactionPolicy(Policy):
         edit = ContextEdit(target_id=target, replacement=None)
         return replace(wanted, entries=(*wanted.entries, edit))
 
-    async def _compact(self, wish: Wish) -> None:
+    async def _compact(self, wish: CompactionRequest) -> None:
         try:
             await self._compactor.compact(wish)
         except CompactionFailed as problem:
@@ -181,7 +185,7 @@ class CompactionPolicy(Policy):
 
     async def _compact_and_continue(self, options: CompactionOptions) -> None:
         """Compact, and have the model go on; only if there is room now, or it would never end."""
-        await self._compact_or_stop(Wish(reason="threshold"))
+        await self._compact_or_stop(CompactionRequest(reason="threshold"))
         tokens, window = (
             tokens_in_use(self._around.conversation()),
             self._around.model().context_window,
@@ -190,7 +194,7 @@ class CompactionPolicy(Policy):
             raise StopRun("The conversation is still above the threshold.")
         await self._around.add(CONTINUE)
 
-    async def _compact_or_stop(self, wish: Wish) -> None:
+    async def _compact_or_stop(self, wish: CompactionRequest) -> None:
         try:
             await self._compactor.compact(wish)
         except CompactionFailed as problem:
@@ -213,7 +217,7 @@ def _first(wanted: Next, work: Callable[[], Awaitable[None]]) -> Next:
 
 
 async def compact_when_idle(
-    compactor: Compactor, around: Surroundings, *, busy: Callable[[], bool]
+    compactor: Compactor, around: CompactionSession, *, busy: Callable[[], bool]
 ) -> bool:
     """Wait, and compact if it is wanted and due; whether it was done.
 
@@ -229,7 +233,7 @@ async def compact_when_idle(
     if tokens_in_use(around.conversation()) <= options.idle_threshold_tokens:
         return False
     try:
-        await compactor.compact(Wish(reason="idle"))
+        await compactor.compact(CompactionRequest(reason="idle"))
     except CompactionFailed as problem:
         log.warning("the idle compaction came to nothing: %s", problem.message)
         return False

@@ -12,13 +12,13 @@ from pi.base.records import replace
 from pi.coding.compaction.events import (
     CompactFailed,
     CompactionEnd,
+    CompactionReason,
     CompactionResult,
     CompactionStart,
-    Reason,
 )
-from pi.coding.compaction.request import Surroundings, Wish
+from pi.coding.compaction.request import CompactionRequest, CompactionSession
 
-FAILED: dict[Reason, str] = {
+FAILED: dict[CompactionReason, str] = {
     "manual": "Compaction failed",
     "threshold": "Auto-compaction failed",
     "idle": "Auto-compaction failed",
@@ -30,7 +30,7 @@ FAILED: dict[Reason, str] = {
 class Compactor:
     """Its owner keeps runs and moves in the tree away while it is ``busy``."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: CompactionSession) -> None:
         self._around = around
         self._abort: Abort | None = None
 
@@ -44,17 +44,17 @@ class Compactor:
         if self._abort is not None:
             self._abort.want()
 
-    async def compact(self, wish: Wish) -> CompactionResult:
+    async def compact(self, wish: CompactionRequest) -> CompactionResult:
         """Make the conversation shorter, or raise ``CompactionFailed``; either is told."""
         if self._abort is not None:
             raise CompactionFailed("aborted", "Another compaction is under way.")
-        from pi.coding.compaction.execution import OneCompaction  # most sessions never compact
+        from pi.coding.compaction.execution import CompactionRun  # most sessions never compact
 
         self._abort = abort = Abort(self._around.clock)
         end = CompactionEnd(reason=wish.reason)
         await self._around.tell(CompactionStart(reason=wish.reason))
         try:
-            result = await abort.wait(OneCompaction(wish, self._around).carry_out)
+            result = await abort.wait(CompactionRun(wish, self._around).carry_out)
         except (Aborted, asyncio.CancelledError) as cut:
             end = replace(end, aborted=True)
             if isinstance(cut, asyncio.CancelledError):

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 import msgspec
 from msgspec import UNSET, UnsetType, field
 
-from pi.agent.compaction.budget import CompactionSettings, Item
+from pi.agent.compaction.budget import CompactionItem, CompactionSettings
 from pi.ai.messages import Image, Json, Text, Usage, UserMessage
 from pi.ai.models.model import Model
 from pi.base.records import Record, replace
-from pi.coding.bus import Event, Question
+from pi.coding.bus import Event, Query
 from pi.coding.compaction.measuring import branch_items
 from pi.coding.compaction.options import BranchSummaryOptions
 from pi.coding.session.entries import BranchSummary, Compaction, Entry
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pi.agent.compaction.summarise import Ask
 
 
-Reason: TypeAlias = Literal["manual", "threshold", "overflow", "incomplete", "idle"]
+CompactionReason: TypeAlias = Literal["manual", "threshold", "overflow", "incomplete", "idle"]
 
 
 class CompactionResult(Record):
@@ -48,13 +48,13 @@ class CompactionResult(Record):
 class CompactionStart(Record, tag="compaction_start"):
     """A compaction begins."""
 
-    reason: Reason
+    reason: CompactionReason
 
 
 class CompactionEnd(Record, tag="compaction_end"):
     """A compaction is over; without a ``result`` nothing has changed."""
 
-    reason: Reason
+    reason: CompactionReason
     result: CompactionResult | UnsetType = UNSET
     aborted: bool = False
     will_retry: bool = False
@@ -69,13 +69,13 @@ class CompactDecision(Record):
     """A finished one, in place of asking a model."""
 
 
-class BeforeCompact(Question):
+class BeforeCompact(Query):
     """A compaction is about to begin: it may be cancelled, or done by somebody else."""
 
     preparation: Preparation
     branch_entries: Sequence[Entry]
     custom_instructions: str
-    reason: Reason
+    reason: CompactionReason
     will_retry: bool
     decision: CompactDecision = CompactDecision()
 
@@ -90,7 +90,7 @@ class BeforeCompact(Question):
 
 
 class CompactingAnswer(Record):
-    """A handler's answer to ``Compacting``."""
+    """A handler's answer to ``CompactionControl``."""
 
     prompt: str = ""
     context: tuple[str, ...] = ()
@@ -105,10 +105,10 @@ class CompactingAnswer(Record):
         )
 
 
-class Compacting(Question):
+class Compacting(Query):
     """A summary is about to be asked for: what else should the summarising model know?"""
 
-    reason: Reason
+    reason: CompactionReason
     answer: CompactingAnswer = CompactingAnswer()
 
     def answered(self, answer: CompactingAnswer) -> Self:
@@ -121,14 +121,14 @@ class Compacted(Event):
 
     compaction_entry: Compaction
     from_extension: bool
-    reason: Reason
+    reason: CompactionReason
     will_retry: bool
 
 
 class CompactFailed(Event):
     """A compaction came to nothing."""
 
-    reason: Reason
+    reason: CompactionReason
     error_message: str
     aborted: bool
     will_retry: bool
@@ -175,7 +175,7 @@ class TreeDecision(Record):
     label: str | None = None
 
 
-class BeforeTree(Question):
+class BeforeTree(Query):
     """The leaf is about to move: it may stay, and the notes may come from somebody else."""
 
     move: TreeMove
@@ -234,12 +234,12 @@ async def notes_on(
     """Notes by a model on what ``move`` leaves behind, or ``CompactionFailed``."""
     # Not at the top: every start loads the events above, and hardly any asks for notes.
     from pi.agent.compaction.compact import summarise_branch
-    from pi.agent.compaction.summarise import Guidance
+    from pi.agent.compaction.summarise import SummaryInstructions
 
     left = {entry.id: entry for entry in move.entries}
     items = [_with_summary(item, left[item.id]) for item in branch_items(log) if item.id in left]
     custom = move.custom_instructions
-    guidance = Guidance(
+    guidance = SummaryInstructions(
         custom_instructions="" if move.replace_instructions else custom,
         prompt=custom if move.replace_instructions else "",
     )
@@ -248,7 +248,7 @@ async def notes_on(
     return Notes(summary=made.summary, details=msgspec.to_builtins(made.details), usage=made.usage)
 
 
-def _with_summary(item: Item, entry: Entry) -> Item:
+def _with_summary(item: CompactionItem, entry: Entry) -> CompactionItem:
     """``item``; that of a compaction tells its summary, which a branch that is left has no more."""
     if not isinstance(entry, Compaction):
         return item

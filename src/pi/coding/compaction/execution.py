@@ -8,8 +8,8 @@ from msgspec import UNSET
 
 from pi.agent.compaction.budget import threshold
 from pi.agent.compaction.errors import CompactionFailed
-from pi.agent.compaction.prepare import Preparation, Previous, prepare
-from pi.agent.compaction.summarise import Guidance
+from pi.agent.compaction.prepare import Preparation, PreviousSummary, prepare
+from pi.agent.compaction.summarise import SummaryInstructions
 from pi.base.records import replace
 from pi.coding.compaction.events import (
     BeforeCompact,
@@ -19,7 +19,7 @@ from pi.coding.compaction.events import (
     CompactionResult,
 )
 from pi.coding.compaction.measuring import measured, shown_ids, tokens_in_use
-from pi.coding.compaction.request import Surroundings, Wish
+from pi.coding.compaction.request import CompactionRequest, CompactionSession
 from pi.coding.compaction.strategies import Declined, Edits, HandOff, Outcome, Strategy, Work
 from pi.coding.session.context import message_of
 from pi.coding.session.entries import Compaction, ContextEdit, Entry
@@ -28,10 +28,10 @@ from pi.coding.session.log import SessionLog
 SUMMARY, SHAKE = "context-full", "shake"
 
 
-class OneCompaction:
+class CompactionRun:
     """What a single wish leads to. The conversation is looked at once, when it begins."""
 
-    def __init__(self, wish: Wish, around: Surroundings) -> None:
+    def __init__(self, wish: CompactionRequest, around: CompactionSession) -> None:
         self._wish = wish
         self._around = around
         self._conversation = around.conversation()
@@ -72,7 +72,7 @@ class OneCompaction:
         previous = None
         if earlier is not None:
             details = None if earlier.from_hook is True else earlier.details or None
-            previous = Previous(summary=earlier.summary, details=details)
+            previous = PreviousSummary(summary=earlier.summary, details=details)
         try:
             preparation = prepare(
                 before.items,
@@ -101,8 +101,8 @@ class OneCompaction:
             raise CompactionFailed("aborted", "Compaction cancelled")
         return decision.compaction
 
-    def _guidance(self, extra: CompactingAnswer) -> Guidance:
-        return Guidance(
+    def _guidance(self, extra: CompactingAnswer) -> SummaryInstructions:
+        return SummaryInstructions(
             custom_instructions=self._wish.instructions,
             additional_context=extra.context,
             prompt=extra.prompt,

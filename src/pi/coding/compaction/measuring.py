@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pi.agent.compaction.budget import Exchange, Item, Role, estimate_tokens, exchanges
+from pi.agent.compaction.budget import (
+    CompactionItem,
+    Role,
+    UserExchange,
+    estimate_tokens,
+    exchanges,
+)
 from pi.ai.messages import (
     AssistantMessage,
     Json,
@@ -45,9 +51,9 @@ from pi.coding.session.log import SessionLog
 class Measured(Record):
     """A branch, ready to be compacted."""
 
-    items: tuple[Item, ...]
+    items: tuple[CompactionItem, ...]
     """From the first entry that the earlier compaction kept."""
-    covered: tuple[Item, ...]
+    covered: tuple[CompactionItem, ...]
     """What came before that."""
     tokens: int
     previous: Compaction | None
@@ -139,17 +145,19 @@ def measured(conversation: SessionConversation, *, without: str = "") -> Measure
     )
 
 
-def branch_items(log: SessionLog, *, without: str = "") -> list[Item]:
+def branch_items(log: SessionLog, *, without: str = "") -> list[CompactionItem]:
     """Every entry of the branch, as the model would be shown it; nothing of ``without``."""
     path = log.tree.path(log.leaf)
     edits = {**edits_on(log, path), without: None}
     return [_item(log.at(place), edits) for place in path]
 
 
-def _item(entry: Entry, edits: Edits) -> Item:
+def _item(entry: Entry, edits: Edits) -> CompactionItem:
     message = message_as_edited(entry, edits)
     said = _converted(message)
-    item = Item(id=entry.id, role=_role(message_of(entry)), message=said[0] if said else None)
+    item = CompactionItem(
+        id=entry.id, role=_role(message_of(entry)), message=said[0] if said else None
+    )
     match entry, message:
         case BranchSummary(details=dict(details), from_hook=hook), _ if hook is not True:
             return replace(item, details=details)
@@ -228,7 +236,7 @@ class Pruning(Record):
     tokens_saved: int = 0
 
 
-def prune_tool_outputs(items: Sequence[Item]) -> Pruning:
+def prune_tool_outputs(items: Sequence[CompactionItem]) -> Pruning:
     """Old output, and output that is useless or superseded, if that saves enough together."""
     gone, stays = dict(_worthless(items)), protected(items)
     newer = 0
@@ -242,7 +250,7 @@ def prune_tool_outputs(items: Sequence[Item]) -> Pruning:
     return pruning if pruning.tokens_saved >= WORTH_TOKENS else Pruning()
 
 
-def elide_worthless(items: Sequence[Item], *, cache_is_cold: bool) -> Pruning:
+def elide_worthless(items: Sequence[CompactionItem], *, cache_is_cold: bool) -> Pruning:
     """Useless and superseded results, where that costs the provider's cache little or nothing."""
     gone = dict(_worthless(items))
     if not cache_is_cold:
@@ -254,23 +262,23 @@ def elide_worthless(items: Sequence[Item], *, cache_is_cold: bool) -> Pruning:
     return _pruning(items, gone)
 
 
-def truncated_notice(item: Item) -> str:
+def truncated_notice(item: CompactionItem) -> str:
     """What is shown in place of old output."""
     return f"[Output truncated - {item.tokens} tokens]"
 
 
-def saved(item: Item, notice: str) -> int:
+def saved(item: CompactionItem, notice: str) -> int:
     """The tokens that showing ``notice`` in place of ``item`` saves; tiny results save none."""
     return item.tokens - estimate_tokens(notice)
 
 
-def edit(item: Item, notice: str) -> ContextEdit:
+def edit(item: CompactionItem, notice: str) -> ContextEdit:
     """The entry that shows ``notice`` in place of ``item``."""
     content: Json = {"content": [{"type": "text", "text": notice}]}
     return ContextEdit(target_id=item.id, replacement=content)
 
 
-def protected(items: Sequence[Item]) -> frozenset[str]:
+def protected(items: Sequence[CompactionItem]) -> frozenset[str]:
     """The ids of results that must stay: instructions of a skill are not output."""
     return frozenset(
         items[exchange.answered_at].id
@@ -279,7 +287,7 @@ def protected(items: Sequence[Item]) -> frozenset[str]:
     )
 
 
-def _worthless(items: Sequence[Item]) -> Iterator[tuple[str, str]]:
+def _worthless(items: Sequence[CompactionItem]) -> Iterator[tuple[str, str]]:
     """The ids of results that say nothing, or nothing any more, with their notices."""
     newest_read: dict[str, int] = {}
     answered = [
@@ -299,7 +307,7 @@ def _worthless(items: Sequence[Item]) -> Iterator[tuple[str, str]]:
             yield item.id, SUPERSEDED_NOTICE
 
 
-def _pruning(items: Sequence[Item], gone: dict[str, str]) -> Pruning:
+def _pruning(items: Sequence[CompactionItem], gone: dict[str, str]) -> Pruning:
     chosen = [(item, gone[item.id]) for item in items if item.id in gone]
     worth = [(item, notice) for item, notice in chosen if saved(item, notice) > 0]
     return Pruning(
@@ -308,7 +316,7 @@ def _pruning(items: Sequence[Item], gone: dict[str, str]) -> Pruning:
     )
 
 
-def _read(exchange: Exchange) -> str:
+def _read(exchange: UserExchange) -> str:
     """What exactly a read has read; empty for anything else."""
     call = exchange.call
     if call.name != "read" or not _path(call):
@@ -317,7 +325,7 @@ def _read(exchange: Exchange) -> str:
     return f"{_path(call)}\0{part}"
 
 
-def _is_error(exchange: Exchange) -> bool:
+def _is_error(exchange: UserExchange) -> bool:
     return exchange.result is not None and exchange.result.is_error
 
 

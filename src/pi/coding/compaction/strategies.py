@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from pi.agent.compaction.budget import Item
+from pi.agent.compaction.budget import CompactionItem
 from pi.agent.compaction.compact import compact
 from pi.agent.compaction.errors import CompactionFailed
 from pi.agent.compaction.prepare import Preparation
@@ -15,7 +15,7 @@ from pi.agent.compaction.summarise import Ask
 from pi.ai.messages import ToolResultMessage
 from pi.ai.models.model import Model
 from pi.base.records import Record
-from pi.coding.compaction.events import CompactionResult, Reason
+from pi.coding.compaction.events import CompactionReason, CompactionResult
 from pi.coding.compaction.measuring import edit, protected, saved
 from pi.coding.compaction.options import CompactionOptions
 from pi.coding.session.entries import Compaction, ContextEdit
@@ -46,8 +46,8 @@ Outcome: TypeAlias = CompactionResult | Edits | HandOff | Declined
 class Work(Record):
     """One compaction: what there is, and whom a strategy may ask."""
 
-    reason: Reason
-    items: Sequence[Item]
+    reason: CompactionReason
+    items: Sequence[CompactionItem]
     """The branch from the first entry that the earlier compaction kept."""
     tokens: int
     """What the conversation takes now."""
@@ -67,7 +67,7 @@ class Strategy(Protocol):
     """Makes a conversation shorter. It stores nothing itself."""
 
     async def compact(self, work: Work) -> Outcome:
-        """What should be stored; ``Declined`` leaves it to the next strategy."""
+        """What should be stored; ``OpenCancelled`` leaves it to the next strategy."""
         ...
 
 
@@ -80,7 +80,7 @@ GOAL = 0.6
 """Part of the threshold below which the conversation should come."""
 
 
-def notice(item: Item) -> str:
+def notice(item: CompactionItem) -> str:
     """What is shown in place of a result: how to find it again."""
     return f"[Output of {item.tokens} tokens left out - it is in session entry {item.id}]"
 
@@ -91,7 +91,7 @@ class ShakeStrategy:
     async def compact(self, work: Work) -> Outcome:
         """Edits of the largest results, as few as it takes."""
         wanted = work.tokens - int(GOAL * work.threshold)
-        chosen: list[Item] = []
+        chosen: list[CompactionItem] = []
         gained = 0
         for item in sorted(_candidates(work.items), key=lambda item: -saved(item, notice(item))):
             if gained >= wanted:
@@ -103,9 +103,9 @@ class ShakeStrategy:
         return Edits(edits=tuple(edit(item, notice(item)) for item in chosen), tokens_saved=gained)
 
 
-def _candidates(items: Sequence[Item]) -> list[Item]:
+def _candidates(items: Sequence[CompactionItem]) -> list[CompactionItem]:
     """Tool results that are old enough, worth the trouble and not protected."""
-    found: list[Item] = []
+    found: list[CompactionItem] = []
     stays, newer = protected(items), 0
     for item in reversed(items):
         old = newer >= PROTECTED_TOKENS

@@ -17,7 +17,7 @@ from pi.coding.export.text import render_markdown, render_text
 from pi.coding.export.transcript import Transcript, read_transcript
 from pi.coding.session.entries import MessageEntry
 from pi.coding.session.log import SessionLog
-from pi.coding.session.naming import Stamps
+from pi.coding.session.naming import IdFactory
 from pi.coding.session.opening import read_session
 
 # Why a session did not leave the house.
@@ -79,7 +79,7 @@ def export_file(
     file.
     """
     path = cwd / session_file
-    log = SessionLog(read_session(path, Stamps(), blobs), Stamps())
+    log = SessionLog(read_session(path, IdFactory(), blobs), IdFactory())
     target = _target(output, path, cwd)
     replace_file(target, rendered(log, target.suffix, Redactor(secrets)), mode=None)
     return target

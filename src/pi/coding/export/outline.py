@@ -60,7 +60,7 @@ def _window(call: ToolCall) -> str:
 LONGEST_ROW = 100
 
 
-class Row(Record):
+class OutlineRow(Record):
     """A place in the conversation."""
 
     node: int
@@ -72,7 +72,7 @@ class Row(Record):
     text: str
 
 
-def outline(transcript: Transcript) -> dict[int, Row]:
+def build_outline(transcript: Transcript) -> dict[int, OutlineRow]:
     """A row for every node that is drawn by itself, by its number, in the order of a tree.
 
     A subtree comes directly after its root, subtrees in the order of the file.
@@ -83,7 +83,7 @@ def outline(transcript: Transcript) -> dict[int, Row]:
     for number in above:
         below[number] = []
         below[above[number]].append(number)
-    rows: dict[int, Row] = {}
+    rows: dict[int, OutlineRow] = {}
     waiting = [(ROOT, 0)]
     while waiting:
         number, depth = waiting.pop()
@@ -108,9 +108,9 @@ def _has_row(node: Node) -> bool:
     return not node.aside and node.call is None
 
 
-def _row(number: int, node: Node, depth: int, siblings: Sequence[int]) -> Row:
+def _row(number: int, node: Node, depth: int, siblings: Sequence[int]) -> OutlineRow:
     kind, text = _described(node.message)
-    return Row(
+    return OutlineRow(
         node=number,
         depth=depth,
         siblings=tuple(siblings) if len(siblings) > 1 else (),

@@ -46,7 +46,7 @@ class Shared(Record):
     """What the person should know, although it came to a good end."""
 
 
-Handler: TypeAlias = Callable[[Path], Awaitable[Shared | str | None]]
+ShareHandler: TypeAlias = Callable[[Path], Awaitable[Shared | str | None]]
 """Takes the page's file, which is removed afterwards; gives its address, or more, or nothing."""
 
 
@@ -55,7 +55,7 @@ async def share_session(
     *,
     cwd: Path,
     env: Mapping[str, str],
-    handler: Handler | None = None,
+    handler: ShareHandler | None = None,
     secrets: Iterable[str] = (),
     also: Redact | None = None,
     instructions: Instructions | None = None,
@@ -81,7 +81,7 @@ async def share_session(
             ) from problem
 
 
-def command_handler(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Handler:
+def command_handler(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> ShareHandler:
     """A handler that runs a command with the page's file as its last word.
 
     The last address that it prints is the page's; without one, what it prints is the message.

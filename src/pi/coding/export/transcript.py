@@ -14,7 +14,7 @@ from pi.ai.messages import (
     ToolResultMessage,
     Usage,
     UserMessage,
-    added,
+    add_usage,
 )
 from pi.ai.transcript import Instructions, final_tools, render
 from pi.base.records import Record
@@ -60,7 +60,7 @@ class Totals(Record):
         """The sum of the rows."""
         usage = Usage()
         for row in self.rows:
-            usage = added(usage, row.usage)
+            usage = add_usage(usage, row.usage)
         return Spent(what="", requests=sum(row.requests for row in self.rows), usage=usage)
 
 
@@ -73,7 +73,7 @@ def add_up(entries: Iterable[Entry]) -> Totals:
         what = _purpose(entry)
         so_far = rows.get(what) or Spent(what=what, requests=0, usage=Usage())
         rows[what] = Spent(
-            what=what, requests=so_far.requests + 1, usage=added(so_far.usage, usage)
+            what=what, requests=so_far.requests + 1, usage=add_usage(so_far.usage, usage)
         )
     return Totals(rows=tuple(rows.values()))
 

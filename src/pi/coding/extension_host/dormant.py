@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool
 from pi.base.records import replace
-from pi.coding.extension_host.discovery.manifest import check_version, is_for, may_sleep, wanted_in
+from pi.coding.extension_host.discovery.manifest import can_defer, check_version, is_for, wanted_in
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.files.layers import FileLayer
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pi.coding.settings.settings import Settings
 
 
-class Sleeping:
+class DormantExtensions:
     """Those that wait for a command, or for what a session holds, as long as there is no host."""
 
     def __init__(self, flags: Mapping[str, bool | str], mode: Mode) -> None:
@@ -46,7 +46,7 @@ class Sleeping:
                 check_version(manifest, candidate.where)
             except ExtensionError:
                 return False  # loading it says what is wrong
-            if not may_sleep(manifest, self._flags, self._mode):
+            if not can_defer(manifest, self._flags, self._mode):
                 return False
             taken.append(replace(candidate, manifest=manifest))
         for candidate in taken:  # of one that is found twice the first counts, as in loading
@@ -101,13 +101,13 @@ class Sleeping:
 # What extensions lend to a session: nothing, as long as it has none.
 
 
-class Lender:
+class ExtensionContributions:
     """Asks the host, if there is one, so that nobody else needs to know whether there is."""
 
     def __init__(self) -> None:
         self.host: ExtensionHost | None = None
         """Set once there are extensions."""
-        self.sleeping: Sleeping | None = None
+        self.sleeping: DormantExtensions | None = None
         """Extensions that have nothing to lend but their commands."""
 
     def commands(self) -> Iterable[tuple[str, DeclaredCommand]]:

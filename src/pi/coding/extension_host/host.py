@@ -11,27 +11,27 @@ from pi.ai.models.model import Model
 from pi.base.clock import Clock
 from pi.coding.bus import PASSED_ON, Bus, Owner
 from pi.coding.extension_host import bridges
-from pi.coding.extension_host.api.host_state import Shelves, Surroundings
-from pi.coding.extension_host.api.messages import EventBus, NextTurn
-from pi.coding.extension_host.api.storage import SharedThings
+from pi.coding.extension_host.api.host_state import HostEnvironment, Shelves
+from pi.coding.extension_host.api.messages import ExtensionChannel, NextTurnMessages
+from pi.coding.extension_host.api.storage import SharedObjects
 from pi.coding.extension_host.contributions.credentials import AuthSources
 from pi.coding.extension_host.contributions.providers import Providers
 from pi.coding.extension_host.contributions.registries import Registries
-from pi.coding.extension_host.contributions.session_wraps import Lending
+from pi.coding.extension_host.contributions.session_wraps import SessionWraps
 from pi.coding.extension_host.contributions.views import Views
 from pi.coding.extension_host.control import HostedSession
 from pi.coding.extension_host.errors import ExtensionFailed, words
 from pi.coding.extension_host.events.handlers import Hooks
-from pi.coding.extension_host.events.policy import HostPolicy, Listening
+from pi.coding.extension_host.events.policy import ExtensionPolicy, Listening
 from pi.coding.extension_host.events.updates import Updates
-from pi.coding.extension_host.loading.loader import Loading
+from pi.coding.extension_host.loading.loader import ExtensionLoader
 from pi.coding.extension_host.watchdog import OnStall, Stalls, Watchdog
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.port.ui import ExtensionUI, Mode
 
 log = logging.getLogger(__name__)
 
-SHARED = SharedThings()
+SHARED = SharedObjects()
 """Of this process: what it holds outlives sessions by design."""
 
 
@@ -63,9 +63,9 @@ class ExtensionHost:
             tools_changed=self._tools_changed, policies_changed=self._policies_changed
         )
         self.views = Views(self.registries.views, self.registries.markdown, self.failed)
-        self.policy = HostPolicy(self.hooks, lambda: self.session)
+        self.policy = ExtensionPolicy(self.hooks, lambda: self.session)
         inherited = None if parent is None else parent.lent
-        self.lent: Lending = Lending(
+        self.lent: SessionWraps = SessionWraps(
             self.registries, self.hooks, self.policy, self.failed, inherited
         )
         self.updates = Updates(self.hooks, lambda: self.session.talk.partial_answer)
@@ -74,8 +74,8 @@ class ExtensionHost:
             hooks=self.hooks,
             registries=self.registries,
             providers=Providers(),
-            events=EventBus(self.failed),
-            next_turn=NextTurn(),
+            events=ExtensionChannel(self.failed),
+            next_turn=NextTurnMessages(),
             shared=SHARED,
             agent_dir=agent_dir,
             environ=environ,
@@ -83,7 +83,9 @@ class ExtensionHost:
             failed=self.failed,
         )
         around = self._surroundings(cwd, clock)
-        self.loading: Loading = Loading(self._shelves, around, stalls=self._stalls, report=report)
+        self.loading: ExtensionLoader = ExtensionLoader(
+            self._shelves, around, stalls=self._stalls, report=report
+        )
 
     # Its surroundings -----------------------------------------------------------------------------
 
@@ -119,7 +121,7 @@ class ExtensionHost:
         return self._shelves.providers
 
     @property
-    def next_turn(self) -> NextTurn:
+    def next_turn(self) -> NextTurnMessages:
         """Messages that ride along with the next prompt."""
         return self._shelves.next_turn
 
@@ -145,8 +147,8 @@ class ExtensionHost:
 
     # ----------------------------------------------------------------------------------------------
 
-    def _surroundings(self, cwd: Path, clock: Clock) -> Surroundings:
-        return Surroundings(
+    def _surroundings(self, cwd: Path, clock: Clock) -> HostEnvironment:
+        return HostEnvironment(
             session=lambda: self._session,
             ui=lambda: self._ui,
             mode=lambda: self._mode,

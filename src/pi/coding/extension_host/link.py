@@ -10,7 +10,7 @@ from pi.coding.extension_host.errors import ExtensionError, StaleSession
 from pi.coding.extension_host.scope import Scope
 
 
-class Link:
+class SessionLink:
     """Gives the session, or says why there is none."""
 
     def __init__(

@@ -9,11 +9,11 @@ from typing import Any, Literal, TypeVar
 from pi.coding.bus import PASSED_ON, Owner
 from pi.coding.extension_host.contributions.views import Facts
 from pi.coding.extension_host.errors import StaleSession
-from pi.coding.extension_host.events.handlers import Failed, Hooks
+from pi.coding.extension_host.events.handlers import Hooks, ReportHandlerFailure
 from pi.coding.extension_host.events.session import DialogKind, UiPromptEndEvent, UiPromptStartEvent
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.extension_host.watchdog import Watchdog
-from pi.coding.port.drawing import Drawable, Drawn, Lines, Make, Rows, made
+from pi.coding.port.drawing import Drawable, GuardedDrawable, Lines, Make, Rows, made
 from pi.coding.port.ui import ExtensionUI, Option, Placement
 
 # Questions of one extension that wait for an answer.
@@ -51,7 +51,7 @@ class OpenDialogs:
 # Questions of one extension to the person, on whatever screen there is now.
 
 
-class OwnedDialogs:
+class ExtensionDialogProxy:
     """Dialogs stop the clock of the handler that asks, and are told to everybody."""
 
     def __init__(
@@ -136,7 +136,7 @@ class OwnedDialogs:
             raise StaleSession
 
 
-class OwnedUI(OwnedDialogs):
+class ExtensionUIProxy(ExtensionDialogProxy):
     """Hands over to whatever interface there is now; implements ``ExtensionUI``.
 
     When the scope ends, dialogs are left and what stays on the screen is taken away; it harms
@@ -152,7 +152,7 @@ class OwnedUI(OwnedDialogs):
         hooks: Hooks,
         watchdog: Watchdog,
         facts: Facts,
-        failed: Failed,
+        failed: ReportHandlerFailure,
     ) -> None:
         super().__init__(current, scope=scope, hooks=hooks, watchdog=watchdog)
         self._owner = owner
@@ -281,8 +281,8 @@ class OwnedUI(OwnedDialogs):
     def _making(self, what: str, make: Make) -> Make:
         return lambda *given: self._drawn(what, made(make, *given))
 
-    def _drawn(self, what: str, drawable: Drawable) -> Drawn:
-        return Drawn(drawable, lambda problem: self._failed(self._owner, what, problem))
+    def _drawn(self, what: str, drawable: Drawable) -> GuardedDrawable:
+        return GuardedDrawable(drawable, lambda problem: self._failed(self._owner, what, problem))
 
     def _until_ended(self, end: Callable[[], None]) -> Callable[[], None]:
         self._shown["until", end] = end

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
-from pi.base.files import FileProblem, open_regular, read_regular, replace_file, write_in_place
-from pi.base.tasks import finish_although_cancelled
+from pi.base.files import FileAccessError, open_regular, read_regular, replace_file, write_in_place
+from pi.base.tasks import finish_despite_cancel
 from pi.coding.files.errors import cause_of
 from pi.coding.files.layers import FileChange, FileLayer, FileWritten, write_through
 
@@ -233,7 +233,7 @@ class LocalFiles:
 
     async def _write(self, path: str, data: bytes) -> None:
         work = _on_disk(path, "write", lambda: _write(self.resolve(path), data))
-        await finish_although_cancelled(work)
+        await finish_despite_cancel(work)
 
     async def _write_through(self, layers: Sequence[FileLayer], path: str, data: bytes) -> None:
         async def write(change: FileChange) -> FileWritten:
@@ -268,8 +268,8 @@ def _coded(path: str, doing: str) -> Iterator[None]:
 
     try:
         yield
-    except (OSError, FileProblem) as problem:
-        cause = cause_of(problem) if isinstance(problem, FileProblem) else problem
+    except (OSError, FileAccessError) as problem:
+        cause = cause_of(problem) if isinstance(problem, FileAccessError) else problem
         code = CODES.get(cause.errno if cause else None, "unknown")
         message = f"Cannot {doing} {path}: {cause.strerror or cause}." if cause else str(problem)
         raise FileFailed(FileError(code=code, message=message, path=path)) from problem
@@ -291,7 +291,7 @@ def _write(path: Path, data: bytes) -> None:
         return
     try:
         replace_file(path, data, mode=None)  # the user's own file
-    except FileProblem as problem:
+    except FileAccessError as problem:
         cause = cause_of(problem)
         if cause is None or cause.errno not in NOT_BESIDE or not path.is_file():
             raise

@@ -53,7 +53,7 @@ def form_of(data: bytes) -> TextForm:
     )
 
 
-def shown_text(data: bytes) -> str:
+def display_text(data: bytes) -> str:
     """The text without its mark, with U+FFFD for what is none."""
     form = form_of(data)
     return data[len(form.mark) :].decode(form.encoding, "replace")

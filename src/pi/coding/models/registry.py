@@ -27,7 +27,7 @@ Usable: TypeAlias = Callable[[str], bool]
 _DATED = r"-\d{8}$|-\d{4}-\d{2}-\d{2}$"
 
 
-class Choice(Record):
+class ResolvedModel(Record):
     """A model, and how much it is to think if that was said."""
 
     model: Model
@@ -36,7 +36,7 @@ class Choice(Record):
 
 def find_model(
     pattern: str, models: Sequence[Model], *, usable: Usable, provider: str | None = None
-) -> Choice | None:
+) -> ResolvedModel | None:
     """The one model that ``pattern`` means, or ``None``.
 
     An exact id always wins, whatever characters it has; only then is a ``:level`` looked for at
@@ -45,29 +45,29 @@ def find_model(
     candidates = [m for m in models if provider is None or m.provider == provider]
     model = _exact(pattern, candidates, usable)
     if model is not None:
-        return Choice(model=model)
+        return ResolvedModel(model=model)
     name, _, level = pattern.rpartition(":")
     if name and level in LEVELS:
         model = _exact(name, candidates, usable) or _like(name, candidates, usable)
-        return Choice(model=model, thinking=level) if model else None  # type: ignore[arg-type]
+        return ResolvedModel(model=model, thinking=level) if model else None  # type: ignore[arg-type]
     if ":" in pattern and not any(pattern.lower() in m.id.lower() for m in candidates):
         return None  # a suffix that is no level
     model = _like(pattern, candidates, usable)
-    return Choice(model=model) if model else None
+    return ResolvedModel(model=model) if model else None
 
 
 def find_scope(
     patterns: Iterable[str], models: Sequence[Model], *, usable: Usable
-) -> tuple[Choice, ...]:
+) -> tuple[ResolvedModel, ...]:
     """The models that ``patterns`` mean together, each once, in the order of the patterns."""
-    found: dict[tuple[str, str], Choice] = {}
+    found: dict[tuple[str, str], ResolvedModel] = {}
     for pattern in patterns:
         for choice in _all_matching(pattern.strip(), models, usable):
             found.setdefault((choice.model.provider, choice.model.id), choice)
     return tuple(found.values())
 
 
-def _all_matching(pattern: str, models: Sequence[Model], usable: Usable) -> Sequence[Choice]:
+def _all_matching(pattern: str, models: Sequence[Model], usable: Usable) -> Sequence[ResolvedModel]:
     if not any(mark in pattern for mark in "*?["):
         one = find_model(pattern, [m for m in models if usable(m.provider)], usable=usable)
         return (one,) if one else ()
@@ -75,7 +75,7 @@ def _all_matching(pattern: str, models: Sequence[Model], usable: Usable) -> Sequ
     thinking = level if name and level in LEVELS else None
     glob = (name if thinking else pattern).lower()
     return [
-        Choice(model=model, thinking=thinking)  # type: ignore[arg-type]
+        ResolvedModel(model=model, thinking=thinking)  # type: ignore[arg-type]
         for model in models
         if usable(model.provider)
         and (fnmatchcase(model.id.lower(), glob) or fnmatchcase(full_name(model).lower(), glob))
@@ -253,18 +253,18 @@ class ModelRegistry:
         """The model of exactly that name."""
         return self.models.get_model(provider, model_id)
 
-    def resolve(self, pattern: str, provider: str | None = None) -> Choice | None:
+    def resolve(self, pattern: str, provider: str | None = None) -> ResolvedModel | None:
         """What a person means by ``pattern``."""
         for resolver in self._resolvers if provider is None else ():
             named = resolver(pattern)
             if isinstance(named, Model):
-                return Choice(model=named)
+                return ResolvedModel(model=named)
             if named is not None:
                 pattern = named
                 break
         owner, _, model_id = pattern.partition("/")
         if provider in (None, owner) and (exact := self.find(owner, model_id)) is not None:
-            return Choice(model=exact)  # without reading what all the others have
+            return ResolvedModel(model=exact)  # without reading what all the others have
         if provider is not None:
             return find_model(pattern, self.models.get_models(provider), usable=self.has_auth)
         # A server that was never chosen is only meant where it is named: it could call its models
@@ -273,7 +273,7 @@ class ModelRegistry:
         candidates = [model for model in self.get_all() if model.provider not in hidden]
         return find_model(pattern, candidates, usable=self.has_auth)
 
-    def scope(self, patterns: Sequence[str]) -> tuple[Choice, ...]:
+    def scope(self, patterns: Sequence[str]) -> tuple[ResolvedModel, ...]:
         """The models to cycle through."""
         if not patterns:
             return ()

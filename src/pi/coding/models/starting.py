@@ -11,7 +11,7 @@ from pi.ai.models.model import Model, ThinkingLevel, clamp_level
 from pi.ai.providers.chosen_servers import ServerNotChosen
 from pi.base.errors import PiError
 from pi.base.records import Record
-from pi.coding.models.registry import Choice, ModelRegistry, full_name
+from pi.coding.models.registry import ModelRegistry, ResolvedModel, full_name
 
 NOT_BY_ITSELF = frozenset({"demo", "local", "faux"})
 """Providers that need no key; nobody is given one of them without asking."""
@@ -21,7 +21,7 @@ class UnknownModel(PiError):
     """No such model or provider."""
 
 
-class Wishes(Record):
+class ModelPreferences(Record):
     """What was said about the model, by whom."""
 
     model: Model | None = None
@@ -64,17 +64,17 @@ class Wishes(Record):
         return frozenset(name for name in (self.provider, default, *prefixes) if name)
 
 
-class Start(Record):
+class StartingModel(Record):
     """What a session starts with."""
 
     model: Model | None
     thinking: ThinkingLevel
-    scope: tuple[Choice, ...] = ()
+    scope: tuple[ResolvedModel, ...] = ()
     note: str = ""
     """What the person should know, e.g. that the session's model is gone."""
 
 
-async def find_starting_model(wishes: Wishes, registry: ModelRegistry) -> Start:
+async def find_starting_model(wishes: ModelPreferences, registry: ModelRegistry) -> StartingModel:
     """As ``starting_model``; for names that nobody knows, servers on this machine are asked."""
     if any(map(registry.is_undiscovered, wishes.providers | wishes.named)):
         await registry.discover_local()
@@ -88,7 +88,7 @@ async def find_starting_model(wishes: Wishes, registry: ModelRegistry) -> Start:
         return starting_model(wishes, registry)
 
 
-async def _choose_named(wishes: Wishes, registry: ModelRegistry) -> None:
+async def _choose_named(wishes: ModelPreferences, registry: ModelRegistry) -> None:
     """Choose the servers of this machine that the user names, if they never were before."""
     for standing in registry.not_chosen():
         if standing.provider in wishes.named and standing.state == "new":
@@ -98,7 +98,7 @@ async def _choose_named(wishes: Wishes, registry: ModelRegistry) -> None:
             await registry.choose_server(model)
 
 
-def starting_model(wishes: Wishes, registry: ModelRegistry) -> Start:
+def starting_model(wishes: ModelPreferences, registry: ModelRegistry) -> StartingModel:
     """Command line, scope, session, settings, whoever has credentials: the first one counts.
 
     ``UnknownModel`` for what the command line names and nobody has.
@@ -109,7 +109,7 @@ def starting_model(wishes: Wishes, registry: ModelRegistry) -> Start:
     if chosen is None and wishes.session is not None:
         chosen, note = _restored(wishes.session, registry)
         if chosen is not None and wishes.session_thinking is not None:
-            chosen = Choice(model=chosen.model, thinking=wishes.session_thinking)
+            chosen = ResolvedModel(model=chosen.model, thinking=wishes.session_thinking)
     if chosen is None and scope:
         chosen = scope[0]
     if chosen is None:
@@ -121,21 +121,21 @@ def starting_model(wishes: Wishes, registry: ModelRegistry) -> Start:
         note = f"{note} {unfit}".lstrip()
     if chosen is None:
         thinking = wishes.thinking or wishes.default_thinking
-        return Start(model=None, thinking=thinking, scope=scope, note=note)
+        return StartingModel(model=None, thinking=thinking, scope=scope, note=note)
     if note:
         note = f"{note} Using {full_name(chosen.model)}."
     wanted = wishes.thinking or chosen.thinking or _usual(wishes, chosen.model)
     thinking = clamp_level(chosen.model, wanted)
-    return Start(model=chosen.model, thinking=thinking, scope=scope, note=note)
+    return StartingModel(model=chosen.model, thinking=thinking, scope=scope, note=note)
 
 
-def _usual(wishes: Wishes, model: Model) -> ThinkingLevel:
+def _usual(wishes: ModelPreferences, model: Model) -> ThinkingLevel:
     return wishes.model_thinking.get(full_name(model), wishes.default_thinking)
 
 
-def _explicit(wishes: Wishes, registry: ModelRegistry) -> Choice | None:
+def _explicit(wishes: ModelPreferences, registry: ModelRegistry) -> ResolvedModel | None:
     if wishes.model is not None:
-        return Choice(model=wishes.model)
+        return ResolvedModel(model=wishes.model)
     known = [row.id for row in registry.models.get_providers()]
     if wishes.provider is not None and wishes.provider not in known:
         raise UnknownModel(
@@ -155,11 +155,11 @@ def _explicit(wishes: Wishes, registry: ModelRegistry) -> Choice | None:
             )
         return _permitted(choice, registry)
     if wishes.provider is not None and (model := registry.default_of(wishes.provider)):
-        return _permitted(Choice(model=model), registry)
+        return _permitted(ResolvedModel(model=model), registry)
     return None
 
 
-def _permitted(choice: Choice, registry: ModelRegistry) -> Choice:
+def _permitted(choice: ResolvedModel, registry: ModelRegistry) -> ResolvedModel:
     """``choice``; raises ``ServerNotChosen`` if the owner of its server has changed."""
     standing = registry.standing(choice.model.provider)
     if standing is not None and standing.state == "other owner":
@@ -175,7 +175,7 @@ def _refused(provider: str | None, registry: ModelRegistry) -> str:
     return standing.refusal
 
 
-def _restored(name: tuple[str, str], registry: ModelRegistry) -> tuple[Choice | None, str]:
+def _restored(name: tuple[str, str], registry: ModelRegistry) -> tuple[ResolvedModel | None, str]:
     """The model of a resumed session, or why it cannot be used."""
     model = registry.find(*name)
     if model is not None and (refused := _refused(model.provider, registry)):
@@ -184,16 +184,16 @@ def _restored(name: tuple[str, str], registry: ModelRegistry) -> tuple[Choice | 
         return None, f"The session's model {'/'.join(name)} is not known any more."
     if not registry.has_auth(model.provider):
         return None, f"There are no credentials for the session's model {'/'.join(name)}."
-    return Choice(model=model), ""
+    return ResolvedModel(model=model), ""
 
 
-def _by_default(wishes: Wishes, registry: ModelRegistry) -> Iterator[Choice]:
+def _by_default(wishes: ModelPreferences, registry: ModelRegistry) -> Iterator[ResolvedModel]:
     """The saved default if it can be used, then the first provider that has credentials."""
     provider, model_id = wishes.default
     if provider and registry.is_usable(provider):
         saved = registry.find(provider, model_id) if model_id else registry.default_of(provider)
         if saved is not None:
-            yield Choice(model=saved)
+            yield ResolvedModel(model=saved)
     elif (
         model_id
         and (named := registry.resolve(model_id))
@@ -204,10 +204,10 @@ def _by_default(wishes: Wishes, registry: ModelRegistry) -> Iterator[Choice]:
         if row.id not in NOT_BY_ITSELF and registry.is_usable(row.id):
             model = registry.default_of(row.id)
             if model is not None:
-                yield Choice(model=model)
+                yield ResolvedModel(model=model)
 
 
-def _locked(wishes: Wishes, registry: ModelRegistry) -> str:
+def _locked(wishes: ModelPreferences, registry: ModelRegistry) -> str:
     """What to do about a gateway that tells its models only to those who have credentials."""
     owner = wishes.provider or (wishes.pattern or "").partition("/")[0]
     if (problem := registry.unlisted.get(owner)) is not None:

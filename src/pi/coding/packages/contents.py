@@ -82,7 +82,7 @@ _FILES = {"package.json": ("pi",), "pyproject.toml": ("tool", "pi"), "pi.toml": 
 """Files, and where in them the declaration stands."""
 
 
-def read_manifest(folder: Path, warn: Warn) -> Manifest | None:
+def read_package_manifest(folder: Path, warn: Warn) -> Manifest | None:
     """What the files of ``folder`` declare; ``None`` without a declaration, or with a broken one.
 
     Our own files have the last word on each kind: package.json may be there for the original
@@ -179,7 +179,7 @@ def contents_of(root: Path, warn: Warn) -> Offered:
 
 def offered_by(root: Path, folder: Path, warn: Warn) -> Offered:
     """What ``folder``, which has the manifest or the usual folders, offers of the package."""
-    declared = read_manifest(folder, warn)
+    declared = read_package_manifest(folder, warn)
     offered: dict[Kind, tuple[str, ...]] = {}
     for kind in KINDS:
         collect = partial(_collected, kind, warn=warn)
@@ -213,7 +213,7 @@ def extension_files(folder: Path, warn: Warn) -> Iterator[Path]:
 
 
 def _folder_extension(folder: Path, warn: Warn) -> Iterator[Path]:
-    manifest = read_manifest(folder, warn)
+    manifest = read_package_manifest(folder, warn)
     if manifest is not None and "extensions" in manifest:
         yield from _declared("extensions", folder, manifest["extensions"], _file_or_index, warn)
     else:

@@ -20,14 +20,14 @@ from pi.coding.packages.contents import (
     module_file,
     offered_by,
 )
-from pi.coding.packages.entries import KINDS, Entry, Kind, read_entries, select
+from pi.coding.packages.entries import KINDS, Kind, PackageEntry, read_entries, select
 from pi.coding.packages.source import (
     BadSource,
     GitSource,
     InstallFailed,
     LocalSource,
+    PackageLocation,
     PypiSource,
-    Shelf,
     Source,
 )
 from pi.coding.resources.sources import Place, Scope, Warn, is_there
@@ -40,21 +40,21 @@ _SHOWN = 80
 class Layer(Record):
     """The packages that one settings file names."""
 
-    shelf: Shelf
-    entries: tuple[Entry, ...] = ()
+    shelf: PackageLocation
+    entries: tuple[PackageEntry, ...] = ()
 
 
 class Configured(Record):
     """A package that counts."""
 
-    entry: Entry
+    entry: PackageEntry
     source: Source
     scope: Scope
     root: Path
     """Where it is, or would be if it were installed."""
     needs: Path | None = None
     """Where that which it needs of the Python index is, if it needs anything."""
-    delta: Entry | None = None
+    delta: PackageEntry | None = None
     """What a project changes about the person's choice."""
 
     @property
@@ -121,7 +121,7 @@ class Package(Record):
         return tuple(filter(_foreign, self.chosen.get("extensions", ())))
 
 
-class Found(Record):
+class FoundPackages(Record):
     """Everything that the packages of a session bring."""
 
     packages: tuple[Package, ...] = ()
@@ -135,14 +135,17 @@ class Found(Record):
 
 def layers_of(settings: Settings, agent_dir: Path, cwd: Path) -> tuple[Layer, ...]:
     """What settings name; those of a project count once they are read, which needs trust."""
-    shelves = Shelf(scope="project", base=cwd / ".pi"), Shelf(scope="user", base=agent_dir)
+    shelves = (
+        PackageLocation(scope="project", base=cwd / ".pi"),
+        PackageLocation(scope="user", base=agent_dir),
+    )
     return tuple(
         Layer(shelf=shelf, entries=tuple(read_entries(settings.layer(shelf.scope, ("packages",)))))
         for shelf in shelves
     )
 
 
-def find_packages(layers: Iterable[Layer]) -> Found:
+def find_packages(layers: Iterable[Layer]) -> FoundPackages:
     """What the packages of ``layers`` offer; a project's layer comes first, if it is trusted."""
     warnings: list[str] = []
     packages, missing = [], []
@@ -154,7 +157,7 @@ def find_packages(layers: Iterable[Layer]) -> Found:
         else:
             missing.append(configured)
             warnings.append(_not_there(configured))
-    return Found(packages=tuple(packages), missing=tuple(missing), warnings=tuple(warnings))
+    return FoundPackages(packages=tuple(packages), missing=tuple(missing), warnings=tuple(warnings))
 
 
 def configured_packages(layers: Iterable[Layer], warn: Warn) -> list[Configured]:
@@ -198,7 +201,7 @@ def open_package(configured: Configured, warn: Warn) -> Package:
 def must_be_usable(source: Source, root: Path) -> None:
     """Refuse to install a package of which the next start would warn; ``root`` holds it now."""
     problems: list[str] = []
-    entry = Entry(source=source.identity)
+    entry = PackageEntry(source=source.identity)
     open_package(Configured(entry=entry, source=source, scope="user", root=root), problems.append)
     if problems:
         inner = problems[0].replace(f"{root}/", "").replace(str(root), "its manifest")
@@ -208,7 +211,7 @@ def must_be_usable(source: Source, root: Path) -> None:
         )
 
 
-def own_choice(entry: Entry, kind: Kind, offered: Sequence[str]) -> tuple[str, ...]:
+def own_choice(entry: PackageEntry, kind: Kind, offered: Sequence[str]) -> tuple[str, ...]:
     """What an entry chooses by itself."""
     return select(offered, entry.wishes.get(kind), base=None if entry.autoload else ())
 

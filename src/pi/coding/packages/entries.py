@@ -77,7 +77,7 @@ Kind: TypeAlias = Literal["extensions", "skills", "prompts", "themes"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
-class Entry(Record):
+class PackageEntry(Record):
     """One package of a settings file."""
 
     source: str
@@ -105,29 +105,31 @@ class Entry(Record):
         return {"source": self.source, **said, **others}
 
 
-def read_entry(raw: object) -> Entry | None:
+def read_entry(raw: object) -> PackageEntry | None:
     """An entry of the file, or ``None`` for what cannot be one."""
     if isinstance(raw, str):
-        return Entry(source=raw)
+        return PackageEntry(source=raw)
     if not isinstance(raw, dict) or not isinstance(raw.get("source"), str):
         return None
     lists = {kind: raw[kind] for kind in KINDS if isinstance(raw.get(kind), list)}
     wishes = {kind: tuple(x for x in each if isinstance(x, str)) for kind, each in lists.items()}
-    return Entry(source=raw["source"], autoload=raw.get("autoload") is not False, wishes=wishes)
+    return PackageEntry(
+        source=raw["source"], autoload=raw.get("autoload") is not False, wishes=wishes
+    )
 
 
-def read_entries(raw: object) -> list[Entry]:
+def read_entries(raw: object) -> list[PackageEntry]:
     """All entries of a list in the file; what cannot be one is passed over."""
     found = map(read_entry, raw if isinstance(raw, list) else ())
     return [entry for entry in found if entry is not None]
 
 
-def find(raw: Sequence[object], wanted: Source, text: str, base: Path) -> list[int]:
+def find_entries(raw: Sequence[object], wanted: Source, text: str, base: Path) -> list[int]:
     """Where a list has the package ``wanted``, or one that is written exactly as ``text``."""
     return [at for at, each in enumerate(raw) if _is(read_entry(each), wanted, text, base)]
 
 
-def with_entry(raw: Sequence[object], entry: Entry, places: Iterable[int]) -> list[object]:
+def with_entry(raw: Sequence[object], entry: PackageEntry, places: Iterable[int]) -> list[object]:
     """The list with ``entry`` in the first of ``places``, or at the end; the others go."""
     first, *others = [*places] or [len(raw)]
     new = list(raw)
@@ -137,14 +139,14 @@ def with_entry(raw: Sequence[object], entry: Entry, places: Iterable[int]) -> li
 
 
 def toggled(
-    entry: Entry,
+    entry: PackageEntry,
     kind: Kind,
     path: str,
     offered: Sequence[str],
     *,
     on: bool,
     base: Sequence[str] | None,
-) -> Entry:
+) -> PackageEntry:
     """The entry with one resource switched, and every other one as it was.
 
     ``base`` is the choice that the entry changes, as for ``select``.
@@ -161,7 +163,7 @@ def toggled(
     return replace(entry, wishes=left if wishes is None else left | {kind: wishes})
 
 
-def _is(entry: Entry | None, wanted: Source, text: str, base: Path) -> bool:
+def _is(entry: PackageEntry | None, wanted: Source, text: str, base: Path) -> bool:
     if entry is None:
         return False
     if entry.source == text:

@@ -9,7 +9,7 @@ from pi.base.records import Record
 from pi.coding.packages.discovery import must_be_usable
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.pypi import arrivals, install_wheels, needed_wheels
-from pi.coding.packages.source import GitSource, InstallFailed, Shelf, without_password
+from pi.coding.packages.source import GitSource, InstallFailed, PackageLocation, without_password
 from pi.coding.packages.staging import Approve, Arrival, Outcome, exchange, settled
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}", re.IGNORECASE)
@@ -23,9 +23,9 @@ class Resolved(Record):
     """Whether it means another commit tomorrow: a branch does, a tag or commit does not."""
 
 
-async def bring(
+async def install_git(
     source: GitSource,
-    shelf: Shelf,
+    shelf: PackageLocation,
     programs: Programs,
     work: Path,
     *,
@@ -110,7 +110,7 @@ async def _installed(folder: Path, programs: Programs) -> str:
         return ""
 
 
-def _must_be_free(shelf: Shelf, target: Path) -> None:
+def _must_be_free(shelf: PackageLocation, target: Path) -> None:
     """Refuse to replace a folder that is not ours, or to put a checkout into another one."""
     above = [folder for folder in target.parents if folder.is_relative_to(shelf.git)]
     for folder in above:

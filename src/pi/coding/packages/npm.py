@@ -17,15 +17,15 @@ from pi.base.errors import PiError
 from pi.coding.packages.contents import inside, must_be_inside, read_object
 from pi.coding.packages.discovery import must_be_usable
 from pi.coding.packages.programs import Programs, is_newer, not_from_an_index
-from pi.coding.packages.source import InstallFailed, NpmSource, Shelf
+from pi.coding.packages.source import InstallFailed, NpmSource, PackageLocation
 from pi.coding.packages.staging import Approve, Arrival, Outcome, exchange, settled
 
 _EXACT = re.compile(r"v?\d+(?:\.\d+){2}(?:[-+][\w.+-]+)?", re.ASCII)
 
 
-async def bring(
+async def install_npm(
     source: NpmSource,
-    shelf: Shelf,
+    shelf: PackageLocation,
     programs: Programs,
     work: Path,
     *,
@@ -63,7 +63,7 @@ async def bring(
     return Outcome(change="fetched", before=installed, after=version)
 
 
-async def drop(source: NpmSource, shelf: Shelf, programs: Programs, work: Path) -> None:
+async def drop(source: NpmSource, shelf: PackageLocation, programs: Programs, work: Path) -> None:
     """Remove a package and what only it needed."""
     must_be_inside(shelf.base, shelf.target(source))
     if shelf.target(source).exists():
@@ -100,7 +100,7 @@ def _version(folder: Path) -> str:
     return version if isinstance(version, str) else ""
 
 
-def _copy(shelf: Shelf, copy: Path) -> Path:
+def _copy(shelf: PackageLocation, copy: Path) -> Path:
     """The npm project, for npm to work on; a failure then costs nothing.
 
     The configuration in a project's folder is left out: it came with the project.

@@ -23,7 +23,7 @@ from pi.coding.packages.programs import (
     not_from_an_index,
     requirement_name,
 )
-from pi.coding.packages.source import InstallFailed, PypiSource, Shelf, normal_name
+from pi.coding.packages.source import InstallFailed, PackageLocation, PypiSource, normal_name
 from pi.coding.packages.staging import Approve, Arrival, Outcome, exchange, settled
 
 RECORD = "pi-install.json"
@@ -43,9 +43,9 @@ class Wheel(Record):
         return f"{self.name}=={self.version}"
 
 
-async def bring(
+async def install_pypi(
     source: PypiSource,
-    shelf: Shelf,
+    shelf: PackageLocation,
     programs: Programs,
     work: Path,
     *,

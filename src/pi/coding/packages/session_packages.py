@@ -10,10 +10,16 @@ from pi.base.errors import PiError
 from pi.base.records import Record
 from pi.coding.packages.contents import contents_of
 from pi.coding.packages.discovery import Configured, Layer, configured_packages
-from pi.coding.packages.entries import Entry
+from pi.coding.packages.entries import PackageEntry
 from pi.coding.packages.listing import arrival_lines
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.source import BadSource, LocalSource, Shelf, parse_source, without_password
+from pi.coding.packages.source import (
+    BadSource,
+    LocalSource,
+    PackageLocation,
+    parse_source,
+    without_password,
+)
 from pi.coding.packages.staging import Arrival
 from pi.coding.packages.store import PackageStore
 from pi.coding.resources.sources import Scope
@@ -27,7 +33,7 @@ TEMPORARY = "temporary"
 """Below the agent directory: what is fetched for one run, and found again by the next."""
 
 
-class Stores(Record):
+class PackageStores(Record):
     """The shelves of a person in a project, and what fills them."""
 
     agent_dir: Path
@@ -35,14 +41,14 @@ class Stores(Record):
     programs: Programs
     clock: Clock
 
-    def shelf(self, scope: Scope) -> Shelf:
+    def shelf(self, scope: Scope) -> PackageLocation:
         """The shelf of a scope."""
         bases = {
             "user": self.agent_dir,
             "project": self.cwd / ".pi",
             "temporary": self.agent_dir / TEMPORARY,
         }
-        return Shelf(scope=scope, base=bases[scope])
+        return PackageLocation(scope=scope, base=bases[scope])
 
     def store(self, scope: Scope) -> PackageStore:
         """What installs to it."""
@@ -51,7 +57,7 @@ class Stores(Record):
 
 
 async def fetch_missing(
-    layers: Iterable[Layer], stores: Stores, report: Callable[[str], None]
+    layers: Iterable[Layer], stores: PackageStores, report: Callable[[str], None]
 ) -> None:
     """Install what settings name and is not there; one that fails is told and stops nothing.
 
@@ -62,7 +68,9 @@ async def fetch_missing(
             await _fetch(configured, stores, report)
 
 
-async def _fetch(configured: Configured, stores: Stores, report: Callable[[str], None]) -> None:
+async def _fetch(
+    configured: Configured, stores: PackageStores, report: Callable[[str], None]
+) -> None:
     name = without_password(configured.entry.source)
     store = stores.store(configured.scope)
 
@@ -81,10 +89,10 @@ async def _fetch(configured: Configured, stores: Stores, report: Callable[[str],
         report(f"Installed {name}")
 
 
-def layer_for_one_run(texts: Sequence[str], cwd: Path, shelf: Shelf) -> Layer:
+def layer_for_one_run(texts: Sequence[str], cwd: Path, shelf: PackageLocation) -> Layer:
     """The packages among what ``-e`` names, which no settings name."""
     absolute = (_absolute(text, cwd) for text in texts if is_package(text, cwd))
-    return Layer(shelf=shelf, entries=tuple(Entry(source=text) for text in absolute))
+    return Layer(shelf=shelf, entries=tuple(PackageEntry(source=text) for text in absolute))
 
 
 def is_package(text: str, cwd: Path) -> bool:

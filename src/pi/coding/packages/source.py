@@ -269,7 +269,7 @@ def _bad(text: str, why: str) -> BadSource:
 NEEDS = ".pi-needs"
 
 
-class Shelf(Record):
+class PackageLocation(Record):
     """The agent directory, the ``.pi`` folder of a project, or a folder for one run."""
 
     scope: Scope

@@ -15,9 +15,9 @@ from pi.coding.packages import git, npm, pypi
 from pi.coding.packages.contents import OURS, must_be_inside
 from pi.coding.packages.discovery import Configured, Package, must_be_usable, own_choice
 from pi.coding.packages.entries import (
-    Entry,
     Kind,
-    find,
+    PackageEntry,
+    find_entries,
     read_entries,
     read_entry,
     toggled,
@@ -31,9 +31,9 @@ from pi.coding.packages.source import (
     LocalSource,
     NoMatchingPackage,
     NpmSource,
+    PackageLocation,
     PackageProblem,
     PypiSource,
-    Shelf,
     Source,
     parse_source,
     stored_form,
@@ -62,14 +62,16 @@ class PackageStore:
     ``lock`` is a file of the person's, not of the project's, where it would be in the way.
     """
 
-    def __init__(self, shelf: Shelf, programs: Programs, *, lock: Path, clock: Clock) -> None:
+    def __init__(
+        self, shelf: PackageLocation, programs: Programs, *, lock: Path, clock: Clock
+    ) -> None:
         self.shelf = shelf
         self._programs = programs
         self._lock = lock
         self._clock = clock
         self._file = SettingsFile(shelf.base / "settings.json", clock=clock)
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[PackageEntry, ...]:
         """What the settings name."""
         return tuple(read_entries(self._listed()))
 
@@ -80,9 +82,9 @@ class PackageStore:
 
         def name_it() -> None:
             listed = self._listed()  # as it is now: fetching may have taken a while
-            places = find(listed, source, text, self.shelf.base)
+            places = find_entries(listed, source, text, self.shelf.base)
             known = read_entry(listed[places[0]]) if places else None
-            entry = Entry(source=stored) if known is None else replace(known, source=stored)
+            entry = PackageEntry(source=stored) if known is None else replace(known, source=stored)
             self._write(listed, with_entry(listed, entry, places))
 
         async with self._turn():
@@ -94,7 +96,7 @@ class PackageStore:
         source = parse_source(text, cwd)
         async with self._turn():
             listed = self._listed()
-            places = find(listed, source, text, self.shelf.base)
+            places = find_entries(listed, source, text, self.shelf.base)
             if not places:
                 raise NoMatchingPackage(without_password(text))
             entry = read_entry(listed[places[0]])
@@ -125,11 +127,11 @@ class PackageStore:
         async with self._turn():
             listed = self._listed()
             source = configured.source
-            places = find(listed, source, configured.entry.source, self.shelf.base)
+            places = find_entries(listed, source, configured.entry.source, self.shelf.base)
             entry = read_entry(listed[places[0]]) if places else None
             if entry is None:  # a package of the person's, of which the project wants less or more
                 stored = stored_form(source, configured.entry.source, self.shelf.base)
-                entry = Entry(source=stored, autoload=False)
+                entry = PackageEntry(source=stored, autoload=False)
             offered = package.offered.get(kind, ())
             base = None if entry.autoload else _chosen_before(package, self.shelf, kind)
             changed = toggled(entry, kind, path, offered, on=on, base=base)
@@ -169,11 +171,11 @@ class PackageStore:
             case LocalSource():
                 bring = partial(_in_place, source)
             case GitSource():
-                bring = partial(git.bring, source)
+                bring = partial(git.install_git, source)
             case NpmSource():
-                bring = partial(npm.bring, source)
+                bring = partial(npm.install_npm, source)
             case PypiSource():
-                bring = partial(pypi.bring, source)
+                bring = partial(pypi.install_pypi, source)
         shelf = self.shelf
         try:
             with staging(shelf.base) as work:
@@ -206,7 +208,7 @@ class PackageStore:
 
 async def _in_place(
     source: LocalSource,
-    shelf: Shelf,
+    shelf: PackageLocation,
     programs: Programs,
     work: Path,
     *,
@@ -247,12 +249,12 @@ def _hint_for(file: Path) -> str:
     return "A package is a folder, an address or a name; a single file must end with .py."
 
 
-def _brought(source: Source, shelf: Shelf) -> Path:
+def _brought(source: Source, shelf: PackageLocation) -> Path:
     """What is on the shelf for a source: the package, or what a local one needs."""
     return shelf.needs(source) if isinstance(source, LocalSource) else shelf.target(source)
 
 
-def _keep_out_of_history(shelf: Shelf, target: Path) -> None:
+def _keep_out_of_history(shelf: PackageLocation, target: Path) -> None:
     """Have git ignore what is installed into a project: its settings say how to get it."""
     folder = shelf.base / target.relative_to(shelf.base).parts[0]
     note = folder / ".gitignore"
@@ -260,7 +262,7 @@ def _keep_out_of_history(shelf: Shelf, target: Path) -> None:
         note.write_text("*\n", encoding="utf-8")
 
 
-def _chosen_before(package: Package, shelf: Shelf, kind: Kind) -> tuple[str, ...]:
+def _chosen_before(package: Package, shelf: PackageLocation, kind: Kind) -> tuple[str, ...]:
     """What a change in this shelf's settings starts from: the person's choice, or nothing."""
     if package.configured.scope == shelf.scope:
         return ()

@@ -115,7 +115,7 @@ class PlainTheme:
         return text
 
 
-class Drawn:
+class GuardedDrawable:
     """A drawable that harms no screen: the first failure is told, and from then on it is empty."""
 
     def __init__(self, drawable: Drawable, failed: Callable[[BaseException], None]) -> None:

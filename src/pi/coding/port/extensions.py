@@ -25,7 +25,7 @@ class InputMode(Record):
 Sink: TypeAlias = Literal["log", "export", "share"]
 
 
-class Clash(Record):
+class NameConflict(Record):
     """Something that was registered and does not count."""
 
     kind: str
@@ -81,7 +81,7 @@ class ExtensionsPort(Protocol):
         """Every extension that was found."""
         ...
 
-    def clashes(self) -> Sequence[Clash]:
+    def clashes(self) -> Sequence[NameConflict]:
         """What extensions have registered under names that count for somebody else."""
         ...
 

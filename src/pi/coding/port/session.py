@@ -19,7 +19,7 @@ from pi.ai.messages import AssistantMessage, Image
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.providers.chosen_servers import Standing
 from pi.coding.compaction.events import CompactionResult
-from pi.coding.models.registry import Choice
+from pi.coding.models.registry import ResolvedModel
 from pi.coding.port.extensions import ExtensionsPort
 from pi.coding.port.results import (
     Account,
@@ -159,7 +159,7 @@ class ModelPort(Protocol):
         ...
 
     @property
-    def scope(self) -> tuple[Choice, ...]:
+    def scope(self) -> tuple[ResolvedModel, ...]:
         """The models to cycle through; empty means all."""
         ...
 

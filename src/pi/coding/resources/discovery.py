@@ -106,7 +106,7 @@ def _resolved(entry: str, base: Path) -> Path:
     return base / expand_home(entry, strict=False)
 
 
-class Brought(Record):
+class ProvidedResources(Record):
     """Resources that a program which embeds pi brings along, ready made."""
 
     append_prompt: str = ""
@@ -116,7 +116,7 @@ class Brought(Record):
     prompts: tuple[PromptTemplate, ...] = ()
 
 
-class Wanted(Record):
+class ResourceOptions(Record):
     """What the command line, or a program that embeds pi, says of resources."""
 
     context_files: bool = True
@@ -127,11 +127,11 @@ class Wanted(Record):
     prompt_paths: tuple[str, ...] = ()
     system_prompt: str | None = None
     append_system_prompt: tuple[str, ...] = ()
-    brought: Brought = Brought()
+    brought: ProvidedResources = ProvidedResources()
     """Come first, and need no trust: nothing of them is read here."""
 
 
-class Lists(Record):
+class ResourceLists(Record):
     """The lists of a settings file, and the folder that their paths start from."""
 
     base: Path
@@ -149,7 +149,7 @@ class Resources(Record):
     warnings: tuple[str, ...] = ()
 
 
-class Surroundings(Record):
+class ResourceSearch(Record):
     """Where to look."""
 
     cwd: Path
@@ -157,14 +157,14 @@ class Surroundings(Record):
     home: Path
     trusted: bool
     trusts: Callable[[Path], bool]
-    user: Lists
-    project: Lists
+    user: ResourceLists
+    project: ResourceLists
     extra: tuple[Place, ...] = ()
     """Folders of packages and extensions that hold skills."""
     extra_prompts: tuple[Place, ...] = ()
 
 
-def discover(wanted: Wanted, where: Surroundings) -> Resources:
+def discover(wanted: ResourceOptions, where: ResourceSearch) -> Resources:
     """Look everywhere once. Only what is trusted is opened."""
     warnings: list[str] = []
     context = ContextFiles()
@@ -193,7 +193,9 @@ def discover(wanted: Wanted, where: Surroundings) -> Resources:
     )
 
 
-def _admitted_skills(wanted: Wanted, where: Surroundings, warn: Warn) -> tuple[FoundSkill, ...]:
+def _admitted_skills(
+    wanted: ResourceOptions, where: ResourceSearch, warn: Warn
+) -> tuple[FoundSkill, ...]:
     selections = _selections(where, "skills")
     places = [
         *named_places(wanted.skill_paths, where.cwd),
@@ -203,7 +205,7 @@ def _admitted_skills(wanted: Wanted, where: Surroundings, warn: Warn) -> tuple[F
 
 
 def _admitted_prompts(
-    wanted: Wanted, where: Surroundings, warn: Warn
+    wanted: ResourceOptions, where: ResourceSearch, warn: Warn
 ) -> tuple[PromptTemplate, ...]:
     selections = _selections(where, "prompts")
     places = [
@@ -214,7 +216,7 @@ def _admitted_prompts(
     return find_prompts(there, warn, partial(_admits, selections))
 
 
-def _skill_places(where: Surroundings, selections: Sequence[Selection]) -> Iterator[Place]:
+def _skill_places(where: ResourceSearch, selections: Sequence[Selection]) -> Iterator[Place]:
     if where.trusted:
         yield Place(path=where.cwd / ".pi" / "skills", scope="project")
     for directory in _up_to_repository(where.cwd):
@@ -226,7 +228,7 @@ def _skill_places(where: Surroundings, selections: Sequence[Selection]) -> Itera
     yield from where.extra
 
 
-def _prompt_places(where: Surroundings, selections: Sequence[Selection]) -> Iterator[Place]:
+def _prompt_places(where: ResourceSearch, selections: Sequence[Selection]) -> Iterator[Place]:
     if where.trusted:
         yield Place(path=where.cwd / ".pi" / "prompts", scope="project")
     yield Place(path=where.agent_dir / "prompts")
@@ -234,7 +236,7 @@ def _prompt_places(where: Surroundings, selections: Sequence[Selection]) -> Iter
     yield from where.extra_prompts
 
 
-def _selections(where: Surroundings, name: str) -> tuple[Selection, Selection]:
+def _selections(where: ResourceSearch, name: str) -> tuple[Selection, Selection]:
     """What the project's and the person's list say."""
     project = getattr(where.project, name) if where.trusted else ()
     return (

@@ -219,7 +219,7 @@ MOST_RULES = 10_000
 """Rules of one file that count; every name is compared with all of them."""
 
 
-class Rule(NamedTuple):
+class IgnoreRule(NamedTuple):
     """One line of a rule file."""
 
     base: str
@@ -233,7 +233,7 @@ class Rule(NamedTuple):
     only_folders: bool
 
 
-Rules: TypeAlias = tuple[Rule, ...]
+Rules: TypeAlias = tuple[IgnoreRule, ...]
 """Later rules beat earlier ones."""
 
 
@@ -320,7 +320,7 @@ def _rules_above(root: Path, repository: Path, home: Path) -> Rules:
     return rules
 
 
-def _rule(line: str, base: str, lead: str) -> Rule | None:
+def _rule(line: str, base: str, lead: str) -> IgnoreRule | None:
     line = _without_blanks(line)
     if not line or line.startswith("#"):
         return None
@@ -331,7 +331,7 @@ def _rule(line: str, base: str, lead: str) -> Rule | None:
     if not pattern:
         return None
     anchored = pattern.removeprefix("/") if "/" in pattern else f"**/{pattern}"
-    return Rule(base, lead, compile_glob(anchored, braces=False), keeps, only_folders)
+    return IgnoreRule(base, lead, compile_glob(anchored, braces=False), keeps, only_folders)
 
 
 def _without_blanks(line: str) -> str:

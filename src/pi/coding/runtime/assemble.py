@@ -13,33 +13,33 @@ from pi.base.records import Record
 from pi.coding.compaction.automatic import CompactionPolicy
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.measuring import latest_answer
-from pi.coding.extension_host.discovery.finding import Wanted as WantedExtensions
+from pi.coding.extension_host.discovery.finding import ExtensionOptions as WantedExtensions
 from pi.coding.extension_host.events.session import SessionEnding, SessionStarted
 from pi.coding.resources.sources import Place
 from pi.coding.retry import RetryPolicy, RetrySettings
-from pi.coding.runtime.bootstrap import Ground
-from pi.coding.runtime.live import Core
-from pi.coding.runtime.machine import Host
-from pi.coding.runtime.options import Parts, SessionOptions, ToolWishes
+from pi.coding.runtime.bootstrap import Bootstrap
+from pi.coding.runtime.live import LiveSession
+from pi.coding.runtime.machine import Machine
+from pi.coding.runtime.options import SessionOptions, SessionOverrides, ToolFilter
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.runtime.session.cache_warming import CacheWarming
 from pi.coding.runtime.session.compaction import (
-    Compacting,
+    CompactionControl,
     IdleCompaction,
     StrategyCheck,
     Summaries,
     compaction_surroundings,
 )
-from pi.coding.runtime.session.info import SessionFacts
+from pi.coding.runtime.session.info import SessionQueries
 from pi.coding.runtime.session.models import ModelSelection
 from pi.coding.runtime.session.policies import (
-    FittingPictures,
-    Interrupting,
-    Retrying,
+    ImageFittingPolicy,
+    InterruptPolicy,
+    RetryControl,
     repetition_policy,
 )
-from pi.coding.runtime.session.prompts import Prompting
-from pi.coding.runtime.session.runs import WhenIdle
+from pi.coding.runtime.session.prompts import PromptRunner
+from pi.coding.runtime.session.runs import IdleQueue
 from pi.coding.runtime.session.shell import UserShell
 from pi.coding.runtime.toolbox import Toolbox
 from pi.coding.runtime.workspace import Workspace, reread
@@ -52,20 +52,20 @@ if TYPE_CHECKING:  # loaded with the first who needs it
     from pi.coding.port.results import SubSession
     from pi.coding.runtime.hosted import Hosted
     from pi.coding.runtime.session.accounts import Accounts
-    from pi.coding.runtime.session.switching import Replacing
+    from pi.coding.runtime.session.switching import SessionSwitcher
     from pi.coding.runtime.session.tree import TreeMoves
 
 T = TypeVar("T")
 
-NOBODY = Model(id="none", name="none", api="none", provider="none", input=("text",))
+NO_MODEL = Model(id="none", name="none", api="none", provider="none", input=("text",))
 """Stands for the model when there is nobody to ask."""
 
 
-class Assembled(Record):
+class AssembledSession(Record):
     """A session, and what the person should know about how it began."""
 
     session: AgentSession
-    core: Core
+    core: LiveSession
     note: str = ""
 
     @property
@@ -75,22 +75,22 @@ class Assembled(Record):
 
 
 async def assemble(
-    cwd: Path, host: Host, options: SessionOptions, parts: Parts | None = None
-) -> Assembled:
+    cwd: Path, host: Machine, options: SessionOptions, parts: SessionOverrides | None = None
+) -> AssembledSession:
     """A session of ``cwd`` that is ready to be prompted. Its owner closes it."""
-    ground = Ground(cwd, host, options, parts or Parts())
+    ground = Bootstrap(cwd, host, options, parts or SessionOverrides())
     try:
         await ground.find()
-        return await _Build(ground).put_together()
+        return await _SessionBuilder(ground).put_together()
     except BaseException:
         await ground.give_up()
         raise
 
 
-class _Build:
+class _SessionBuilder:
     """Puts the parts of a session together on their ground."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: Bootstrap) -> None:
         self._ground = ground
         self._host = ground.host
         self._options = ground.options
@@ -98,11 +98,11 @@ class _Build:
         self._asking = ground.asking
         self._extensions = ground.extensions
 
-    async def put_together(self) -> Assembled:
+    async def put_together(self) -> AssembledSession:
         """All parts, connected."""
         core = self._core = self._new_core()
         self._ground.serve(core)
-        self._when_idle = WhenIdle(core.agent)
+        self._when_idle = IdleQueue(core.agent)
         self._summaries = Summaries(
             core,
             partial(self._asking.stream, purpose="summary"),
@@ -117,9 +117,9 @@ class _Build:
         self._policies = (
             CompactionPolicy(compactor, around),
             retry,
-            Interrupting(core),
+            InterruptPolicy(core),
             repetition_policy(self._ground.workspace.settings),
-            FittingPictures(core),
+            ImageFittingPolicy(core),
         )
         self._arrange_policies()
         core.bus.on(SessionStarted, StrategyCheck(core).check)
@@ -134,13 +134,13 @@ class _Build:
             await self._session.facts.rename(self._options.name)
         if not len(core.log.tree) or self._ground.is_new:
             await self._session.prompts.note_choices()
-        return Assembled(session=self._session, core=core, note=self._ground.start.note)
+        return AssembledSession(session=self._session, core=core, note=self._ground.start.note)
 
     def _new_session(self, compactor: Compactor, retry: RetryPolicy) -> AgentSession:
         core = self._core
         shell = UserShell(core)
         models = ModelSelection(core, self._parts.last_resort)
-        prompts = Prompting(
+        prompts = PromptRunner(
             core,
             before_run=shell.flush,
             when_idle=self._when_idle,
@@ -148,7 +148,7 @@ class _Build:
             find_somebody=models.find_somebody,
             whole_prompt=self._whole_prompt(),
         )
-        compaction = Compacting(
+        compaction = CompactionControl(
             core,
             compactor,
             quiet=self._stop_run,
@@ -162,11 +162,11 @@ class _Build:
             sessions=self._replacing,
             tree=self._tree_moves,
             shell=shell,
-            facts=SessionFacts(core, compaction),
+            facts=SessionQueries(core, compaction),
             accounts=self._accounts,
             compaction=compaction,
             extensions=self._extensions,
-            retry=Retrying(core, retry),
+            retry=RetryControl(core, retry),
             close=self._close,
         )
 
@@ -175,10 +175,10 @@ class _Build:
         nothing = self._ground.workspace.environment.values.get("NULL_PROMPT", "").lower() == "true"
         return "" if nothing else self._parts.whole_prompt
 
-    def _replacing(self) -> Replacing:
-        from pi.coding.runtime.session.switching import Replacing
+    def _replacing(self) -> SessionSwitcher:
+        from pi.coding.runtime.session.switching import SessionSwitcher
 
-        return Replacing(
+        return SessionSwitcher(
             self._core,
             shelf=self._ground.shelf,
             quiet=self._quiet,
@@ -215,13 +215,13 @@ class _Build:
         self._arrange_policies()
         return hosted
 
-    def _new_core(self) -> Core:
+    def _new_core(self) -> LiveSession:
         host, values = self._host, self._ground.workspace.values
         conversation = SessionConversation(self._ground.log)
         model = self._ground.start.model
         agent = Agent(
             self._asking.stream,
-            model=model or NOBODY,
+            model=model or NO_MODEL,
             thinking_level=self._ground.start.thinking if model else "off",
             conversation=conversation,
             convert_to_llm=convert_to_llm,
@@ -235,7 +235,7 @@ class _Build:
         )
         for tool in self._parts.tools:
             toolbox.add(tool)
-        return Core(
+        return LiveSession(
             host=host,
             bus=self._ground.bus,
             agent=agent,
@@ -306,14 +306,14 @@ class _Build:
         options = SessionOptions(
             model=spec.model if named else None,  # type: ignore[arg-type]
             thinking=spec.thinking or core.agent.thinking_level,
-            tools=ToolWishes(only=spec.tools).within(self._options.tools),
+            tools=ToolFilter(only=spec.tools).within(self._options.tools),
             extensions=WantedExtensions(
                 discover=False,
                 given=inherited(spec, self._extensions.host.loading.usable),
                 flags=self._options.extensions.flags,
             ),
         )
-        parts = Parts(
+        parts = SessionOverrides(
             registry=core.registry,
             model=None if named else spec.model or core.agent.model,  # type: ignore[arg-type]
             settings=core.workspace.settings,

@@ -12,17 +12,17 @@ from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.coding.bus import Bus
-from pi.coding.extension_host.dormant import Lender
-from pi.coding.models.starting import Start, Wishes, find_starting_model
-from pi.coding.runtime.extensions.session_extensions import Extensions
-from pi.coding.runtime.extensions.sources import ExtensionPlaces
-from pi.coding.runtime.live import Core, image_limits, session_variables
-from pi.coding.runtime.machine import CurrentVariables, Host
-from pi.coding.runtime.models import Asking, credential_store, take_over
-from pi.coding.runtime.options import Parts, SessionOptions
+from pi.coding.extension_host.dormant import ExtensionContributions
+from pi.coding.models.starting import ModelPreferences, StartingModel, find_starting_model
+from pi.coding.runtime.extensions.session_extensions import SessionExtensions
+from pi.coding.runtime.extensions.sources import ExtensionSources
+from pi.coding.runtime.live import LiveSession, image_limits, session_variables
+from pi.coding.runtime.machine import CurrentVariables, Machine
+from pi.coding.runtime.models import ModelClient, credential_store, migrate_credentials
+from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.runtime.session_places import listed_session_dir, shelf_of
-from pi.coding.runtime.tool_support import ForSession
+from pi.coding.runtime.tool_support import ToolSupport
 from pi.coding.runtime.workspace import (
     Workspace,
     open_workspace,
@@ -31,7 +31,7 @@ from pi.coding.runtime.workspace import (
 )
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.log import SessionLog
-from pi.coding.session.opening import Shelf
+from pi.coding.session.opening import SessionLocation
 from pi.coding.tools.images import ImageLimits
 from pi.coding.trust import Trust, TrustStore, decide_trust
 
@@ -42,21 +42,23 @@ if TYPE_CHECKING:  # loaded with the first extension, or job
 T = TypeVar("T")
 
 
-class Ground:
+class Bootstrap:
     """Found before there is a session, in steps of which each needs what came before."""
 
     workspace: Workspace
     log: SessionLog
-    asking: Asking
-    start: Start
+    asking: ModelClient
+    start: StartingModel
 
-    def __init__(self, cwd: Path, host: Host, options: SessionOptions, parts: Parts) -> None:
+    def __init__(
+        self, cwd: Path, host: Machine, options: SessionOptions, parts: SessionOverrides
+    ) -> None:
         self._cwd = cwd
         self.host = host
         self.options = options
         self.parts = parts
         self.bus = parts.bus or Bus()
-        self.lender = Lender()
+        self.lender = ExtensionContributions()
         self.storage = parts.auth_storage or credential_store(host)
         self.secrets = KnownSecrets(
             host,
@@ -70,11 +72,11 @@ class Ground:
         """What the user said about directories for this run only."""
         self._skipped: tuple[Path, ...] = ()
         """The files of which the user knows that they were not read."""
-        self._served: Core | None = None
+        self._served: LiveSession | None = None
         self._opened = AsyncExitStack()
         """What is to be let go when no session comes of it."""
 
-    def serve(self, core: Core) -> None:
+    def serve(self, core: LiveSession) -> None:
         """From now on there is a session."""
         self._served = core
         self.asking.serve(core, api_key=self.options.api_key)
@@ -94,9 +96,9 @@ class Ground:
         await self._move_to(Path(self.log.header.cwd))
         self.tell_skipped()
         if self.parts.auth_storage is None:
-            await take_over(self.host, self.workspace.settings, self.storage)
+            await migrate_credentials(self.host, self.workspace.settings, self.storage)
         variables = CurrentVariables(lambda: self._here.environment.values)
-        self.asking = Asking(
+        self.asking = ModelClient(
             replace(self.host, environ=variables),
             self.workspace.cwd,
             settings=lambda: self._here.settings,
@@ -174,7 +176,7 @@ class Ground:
                 f"Not trusted, so not read: {', '.join(new)}. Use --approve to allow it once."
             )
 
-    def shelf(self, cwd: Path) -> Shelf:
+    def shelf(self, cwd: Path) -> SessionLocation:
         """Where the sessions of a folder are kept."""
         settings = self._here.settings
         custom = self.parts.session_dir or listed_session_dir(settings, cwd)
@@ -187,10 +189,10 @@ class Ground:
         """Have sessions found that very old versions kept beside their folders."""
         if any(self.host.agent_dir.glob("*.jsonl")):
             from pi.coding.session.file_operations import (
-                adopt_strays,  # hardly anybody has such files
+                move_legacy_sessions,  # hardly anybody has such files
             )
 
-            adopt_strays(self.host.agent_dir)
+            move_legacy_sessions(self.host.agent_dir)
 
     # The secrets are asked for before there is a workspace, too.
 
@@ -207,9 +209,11 @@ class Ground:
     def _here(self) -> Workspace:
         return self.workspace if self._served is None else self._served.workspace
 
-    def _new_extensions(self) -> Extensions:
-        places = ExtensionPlaces(self.host, self.options.extensions, self.parts.settings)
-        extensions = Extensions(self.lender, self._new_host, places, self.bus, mode=self.parts.mode)
+    def _new_extensions(self) -> SessionExtensions:
+        places = ExtensionSources(self.host, self.options.extensions, self.parts.settings)
+        extensions = SessionExtensions(
+            self.lender, self._new_host, places, self.bus, mode=self.parts.mode
+        )
         if self.parts.ui is not None:
             extensions.attach(self.parts.ui, self.parts.mode)
         if self.parts.parent is not None:
@@ -232,10 +236,10 @@ class Ground:
             on_stall=self.parts.on_stall,
         )
 
-    def _for_session(self) -> ForSession:
+    def _for_session(self) -> ToolSupport:
         """What tools ask of the session; before there is one, nothing is known."""
         known = self._known
-        return ForSession(
+        return ToolSupport(
             secrets=self.secrets,
             variables=lambda: known(session_variables, {}),
             new_artifact=lambda: known(lambda core: core.artifacts.allocate("bash"), None),
@@ -252,7 +256,7 @@ class Ground:
         if self._served is not None:
             await report_job(self._served, job)
 
-    def _known(self, ask: Callable[[Core], T], otherwise: T) -> T:
+    def _known(self, ask: Callable[[LiveSession], T], otherwise: T) -> T:
         return otherwise if self._served is None else ask(self._served)
 
     async def _move_to(self, home: Path) -> None:
@@ -271,10 +275,10 @@ class Ground:
     async def _first_workspace(self, cwd: Path) -> Workspace:
         return await self.open_workspace(cwd, await self.decide_trust(cwd))
 
-    def _wishes(self) -> Wishes:
+    def _wishes(self) -> ModelPreferences:
         options, values = self.options, self.workspace.values
         known = chosen_model(self.log)
-        return Wishes(
+        return ModelPreferences(
             model=self.parts.model,
             pattern=options.model,
             provider=options.provider,

@@ -14,7 +14,7 @@ from pi.agent.skills import Skill
 from pi.ai.auth.storage import AuthStorage
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.resources.context_files import ContextFile
-from pi.coding.resources.discovery import Resources, Wanted
+from pi.coding.resources.discovery import ResourceOptions, Resources
 from pi.coding.resources.prompts import PromptTemplate
 from pi.coding.runtime import models
 from pi.coding.runtime.machine import settings_here, stored_trust
@@ -56,7 +56,7 @@ def discover_context_files(
     trusted: bool | None = None,
 ) -> tuple[ContextFile, ...]:
     """AGENTS.md and its kin, from the most general to the nearest."""
-    wanted = Wanted(skills=False, prompts=False)
+    wanted = ResourceOptions(skills=False, prompts=False)
     return _found(wanted, cwd, agent_dir, None, trusted=trusted).context.files
 
 
@@ -68,7 +68,7 @@ def discover_skills(
     trusted: bool | None = None,
 ) -> tuple[Skill, ...]:
     """The skills of the user, of packages and, if it is trusted, of the project."""
-    wanted = Wanted(context_files=False, prompts=False)
+    wanted = ResourceOptions(context_files=False, prompts=False)
     found = _found(wanted, cwd, agent_dir, settings, trusted=trusted).skills
     return tuple(each.skill for each in found)
 
@@ -81,7 +81,7 @@ def discover_prompt_templates(
     trusted: bool | None = None,
 ) -> tuple[PromptTemplate, ...]:
     """The prompt templates of the user, of packages and, if it is trusted, of the project."""
-    wanted = Wanted(context_files=False, skills=False)
+    wanted = ResourceOptions(context_files=False, skills=False)
     return _found(wanted, cwd, agent_dir, settings, trusted=trusted).prompts
 
 
@@ -104,7 +104,7 @@ def local_environment(
 
 
 def _found(
-    wanted: Wanted,
+    wanted: ResourceOptions,
     cwd: Path | str | None,
     agent_dir: Path | str | None,
     settings: Settings | None,

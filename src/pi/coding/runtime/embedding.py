@@ -22,21 +22,21 @@ from pi.base.errors import PiError
 from pi.base.files import expand_home
 from pi.base.fuzzy import nearest
 from pi.base.records import Record, replace
+from pi.coding.extension_host.discovery.finding import ExtensionOptions as WantedExtensions
 from pi.coding.extension_host.discovery.finding import Factory
-from pi.coding.extension_host.discovery.finding import Wanted as WantedExtensions
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.resources.context_files import ContextFile
-from pi.coding.resources.discovery import Brought, Wanted
+from pi.coding.resources.discovery import ProvidedResources, ResourceOptions
 from pi.coding.resources.prompts import PromptTemplate
 from pi.coding.resources.sources import read_text
 from pi.coding.runtime.assemble import assemble
-from pi.coding.runtime.machine import Host
-from pi.coding.runtime.options import Parts, SessionOptions, ToolWishes
+from pi.coding.runtime.machine import Machine
+from pi.coding.runtime.options import SessionOptions, SessionOverrides, ToolFilter
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.runtime.session_manager import SessionManager
 from pi.coding.runtime.session_places import named_session_dir
 from pi.coding.settings.settings import Settings
-from pi.coding.trust import AskPerson
+from pi.coding.trust import AskTrust
 
 T = TypeVar("T")
 
@@ -84,7 +84,7 @@ class AgentSessionOptions(TypedDict, total=False):
     """Instructions in place of those of AGENTS.md files."""
     prompt_templates: Sequence[PromptTemplate | Path] | None
     """Prompt templates, or files and folders of them."""
-    trust: bool | AskPerson | None
+    trust: bool | AskTrust | None
     """Whether files of the project may be read, or who is asked. Else what was stored decides."""
     environ: Mapping[str, str] | None
     """The variables that pi sees, in place of those of the process."""
@@ -170,9 +170,9 @@ def _directory(path: Path | str) -> Path:
     return directory
 
 
-def _host(options: AgentSessionOptions) -> Host:
+def _host(options: AgentSessionOptions) -> Machine:
     environ, agent_dir = options.get("environ"), options.get("agent_dir")
-    return Host.of(
+    return Machine.of(
         dict(os.environ) if environ is None else environ,
         agent_dir=None if agent_dir is None else expand_home(agent_dir).absolute(),
         clock=options.get("clock"),
@@ -188,7 +188,7 @@ def _wishes(
     return SessionOptions(
         model=model if isinstance(model, str) else None,
         thinking=options.get("thinking_level"),
-        tools=ToolWishes(only=only),
+        tools=ToolFilter(only=only),
         resources=_resources(options, cwd),
         extensions=WantedExtensions(
             discover=not options.get("disable_extension_discovery"),
@@ -199,19 +199,19 @@ def _wishes(
     )
 
 
-def _resources(options: AgentSessionOptions, cwd: Path) -> Wanted:
+def _resources(options: AgentSessionOptions, cwd: Path) -> ResourceOptions:
     """Lists that are given are taken as they are, and nothing is looked for beside them."""
     context, skills = options.get("context_files"), options.get("skills")
     templates = options.get("prompt_templates")
     own_skills, skill_paths = _divided(Skill, skills)
     own_templates, template_paths = _divided(PromptTemplate, templates)
-    return Wanted(
+    return ResourceOptions(
         context_files=context is None,
         skills=skills is None,
         skill_paths=skill_paths,
         prompts=templates is None,
         prompt_paths=template_paths,
-        brought=Brought(
+        brought=ProvidedResources(
             append_prompt=options.get("append_system_prompt") or "",
             context=tuple(_context_file(given, cwd) for given in context or ()),
             skills=own_skills,
@@ -237,10 +237,10 @@ def _context_file(given: ContextFile | Path, cwd: Path) -> ContextFile:
 
 
 def _parts(
-    options: AgentSessionOptions, host: Host, cwd: Path, custom: tuple[AgentTool, ...]
-) -> Parts:
+    options: AgentSessionOptions, host: Machine, cwd: Path, custom: tuple[AgentTool, ...]
+) -> SessionOverrides:
     model, trust = options.get("model"), options.get("trust")
-    parts = Parts(
+    parts = SessionOverrides(
         registry=options.get("model_registry"),
         auth_storage=options.get("auth_storage"),
         model=model if isinstance(model, Model) else None,

@@ -47,7 +47,7 @@ from pi.coding.extension_host.events.session import (
 )
 from pi.coding.extension_host.host import ExtensionHost
 from pi.coding.prompt import PromptParts, prompt_sections
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.shell.local import BashResult
 
 OWNER = "extensions"
@@ -59,7 +59,7 @@ class ExtensionBridge:
     def __init__(
         self,
         host: ExtensionHost,
-        core: Core,
+        core: LiveSession,
         *,
         load: Callable[[], Awaitable[None]],
         discovered: Callable[[ResourcesAnswer], None],

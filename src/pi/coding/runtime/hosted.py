@@ -16,9 +16,9 @@ from pi.coding.runtime.hosted_parts import (
     HostedTools,
 )
 from pi.coding.runtime.hosted_runs import HostedEvents, HostedRuns
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.agent_session import AgentSession
-from pi.coding.runtime.session.runs import WhenIdle
+from pi.coding.runtime.session.runs import IdleQueue
 
 
 class Hosted:
@@ -26,11 +26,11 @@ class Hosted:
 
     def __init__(
         self,
-        core: Core,
+        core: LiveSession,
         session: AgentSession,
         *,
         stream: StreamFn,
-        when_idle: WhenIdle,
+        when_idle: IdleQueue,
         reload: Callable[[], Awaitable[None]],
         open_nested: Callable[[SubSession], Awaitable[AgentSession]],
         refresh_policies: Callable[[], None],

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from pi.ai.messages import Json
-from pi.base.tasks import awaited
+from pi.base.tasks import maybe_await
 from pi.coding.extension_host.control import Cancelled, Setup, TreeOptions
 from pi.coding.port.remote import Remote, Replica
 from pi.coding.port.results import SubSession
 from pi.coding.port.session import NestedSession
-from pi.coding.runtime.live import Core, Elsewhere
+from pi.coding.runtime.live import LiveSession, RemoteSession
 from pi.coding.runtime.session.agent_session import AgentSession
-from pi.coding.runtime.session.replica import FollowedReplica
-from pi.coding.runtime.session.runs import WhenIdle
+from pi.coding.runtime.session.replica import ReplicaFollower
+from pi.coding.runtime.session.runs import IdleQueue
 
 
 class HostedControl:
@@ -24,10 +24,10 @@ class HostedControl:
 
     def __init__(
         self,
-        core: Core,
+        core: LiveSession,
         session: AgentSession,
         *,
-        when_idle: WhenIdle,
+        when_idle: IdleQueue,
         reload: Callable[[], Awaitable[None]],
         open_nested: Callable[[SubSession], Awaitable[AgentSession]],
     ) -> None:
@@ -50,7 +50,7 @@ class HostedControl:
         self._core.agent.must_be_idle()
         done = await self._parts.sessions.new(parent_session)
         if setup is not None and not done.cancelled:
-            await awaited(setup(self._core.log))
+            await maybe_await(setup(self._core.log))
         return Cancelled(cancelled=done.cancelled)
 
     async def fork(self, entry_id: str, *, position: Literal["before", "at"] = "before") -> Any:
@@ -99,10 +99,10 @@ class HostedControl:
     async def open_replica(self, header: Json, remote: Remote) -> Replica | None:
         """Show a session that runs elsewhere; ``None`` if an extension wants to stay here."""
         self._core.agent.must_be_idle()
-        elsewhere = Elsewhere(remote)
+        elsewhere = RemoteSession(remote)
         if not await self._parts.sessions.show(header, elsewhere):
             return None
-        return FollowedReplica(self._core, elsewhere)
+        return ReplicaFollower(self._core, elsewhere)
 
     async def open_nested(self, spec: SubSession) -> NestedSession:
         """A session that works for this one."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pi.agent.agent import StreamFn
-from pi.agent.model_requests import whole
+from pi.agent.model_requests import prompt_text
 from pi.agent.tools.tool import AgentTool, FilePreview
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.factory import Network, make_services
@@ -25,7 +25,7 @@ from pi.coding.port.results import SessionState
 from pi.coding.prompt import SystemPromptOptions
 from pi.coding.resources.discovery import Resources
 from pi.coding.resources.kinds import Where
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.session.context import convert_to_llm
 from pi.coding.session.entries import CustomMessage, KnownEntry, SessionMessage
@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # importing it would load the HTTP client before any request 
 class HostedPlace:
     """Implements ``SessionPlace``."""
 
-    def __init__(self, core: Core, session: AgentSession) -> None:
+    def __init__(self, core: LiveSession, session: AgentSession) -> None:
         self._core = core
         self._parts = session
         self._services: Services | None = None
@@ -128,7 +128,7 @@ class HostedPlace:
 class HostedTalk:
     """Implements ``SessionTalk``."""
 
-    def __init__(self, core: Core, session: AgentSession) -> None:
+    def __init__(self, core: LiveSession, session: AgentSession) -> None:
         self._core = core
         self._parts = session
 
@@ -176,7 +176,7 @@ class HostedTalk:
 class HostedModels:
     """Implements ``SessionModels``."""
 
-    def __init__(self, core: Core, session: AgentSession, stream: StreamFn) -> None:
+    def __init__(self, core: LiveSession, session: AgentSession, stream: StreamFn) -> None:
         self._core = core
         self._parts = session
         self._stream = stream
@@ -220,7 +220,7 @@ class HostedModels:
 class HostedTools:
     """Implements ``SessionTools``."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: LiveSession) -> None:
         self._core = core
 
     def active(self) -> Sequence[str]:
@@ -253,7 +253,7 @@ class HostedTools:
 class HostedFacts:
     """Implements ``SessionFacts``."""
 
-    def __init__(self, core: Core, session: AgentSession) -> None:
+    def __init__(self, core: LiveSession, session: AgentSession) -> None:
         self._core = core
         self._parts = session
 
@@ -275,7 +275,7 @@ class HostedFacts:
 
     def system_prompt(self) -> str:
         """The prompt, as it would be now."""
-        return whole(self._parts.prompts.sections())
+        return prompt_text(self._parts.prompts.sections())
 
     def prompt_options(self) -> SystemPromptOptions:
         """What the prompt is made of."""

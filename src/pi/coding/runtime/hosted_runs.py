@@ -20,7 +20,7 @@ from pi.coding.compaction.events import TreeMoved
 from pi.coding.extension_host.errors import ExtensionError, words
 from pi.coding.extension_host.events.session import ModelSelected, ThinkingLevelSelected
 from pi.coding.extension_host.scope import Scope
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.session.entries import CustomMessage
 
@@ -32,7 +32,7 @@ class HostedRuns:
     """Implements ``SessionRuns``. Whoever wants to can wait until everything has settled."""
 
     def __init__(
-        self, core: Core, session: AgentSession, refresh_policies: Callable[[], None]
+        self, core: LiveSession, session: AgentSession, refresh_policies: Callable[[], None]
     ) -> None:
         self._core = core
         self._parts = session
@@ -160,7 +160,7 @@ LAST_WORDS = 1.0
 class HostedEvents:
     """Implements ``SessionEvents``."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: LiveSession) -> None:
         self._core = core
         self._tasks = TaskScope()
 

@@ -13,10 +13,10 @@ from pi.ai.models.model import ImageResize, InputLimits
 from pi.base.errors import PiError
 from pi.coding.blobs.artifacts import Artifacts, TextFolder, artifact_directory
 from pi.coding.bus import Bus
-from pi.coding.extension_host.dormant import Lender
-from pi.coding.models.registry import Choice, ModelRegistry
+from pi.coding.extension_host.dormant import ExtensionContributions
+from pi.coding.models.registry import ModelRegistry, ResolvedModel
 from pi.coding.port.results import Streaming
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.toolbox import Toolbox
 from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.conversation import SessionConversation
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 # A session that runs elsewhere and is only shown here: what it is asked, and what is refused.
 
 
-class RunsElsewhere(PiError):
+class RemoteSessionError(PiError):
     """Something that only whoever runs the session can do."""
 
 
-class Elsewhere:
+class RemoteSession:
     """The other end of a replica."""
 
     def __init__(self, remote: Remote) -> None:
@@ -46,9 +46,9 @@ class Elsewhere:
         self.closed = False
         """Whether another session has taken its place here."""
 
-    def refuse(self, what: str) -> RunsElsewhere:
+    def refuse(self, what: str) -> RemoteSessionError:
         """Why something cannot be done here."""
-        return RunsElsewhere(
+        return RemoteSessionError(
             f"This session runs elsewhere and is only shown here: {what}.",
             hint="Begin or resume a session of your own with /new or /resume.",
         )
@@ -67,21 +67,21 @@ class Elsewhere:
             await self._remote.abort()
 
 
-class Core:
+class LiveSession:
     """One session. ``workspace`` and ``conversation`` are replaced when another takes its place."""
 
     def __init__(
         self,
         *,
-        host: Host,
+        host: Machine,
         bus: Bus,
         agent: Agent,
         registry: ModelRegistry,
         workspace: Workspace,
         conversation: SessionConversation,
         toolbox: Toolbox,
-        extensions: Lender,
-        scope: tuple[Choice, ...] = (),
+        extensions: ExtensionContributions,
+        scope: tuple[ResolvedModel, ...] = (),
         has_model: bool = True,
         artifacts: Artifacts | None = None,
     ) -> None:
@@ -99,7 +99,7 @@ class Core:
         """The models to cycle through; empty means all."""
         self.has_model = has_model
         """Whether somebody can be asked at all."""
-        self.elsewhere: Elsewhere | None = None
+        self.elsewhere: RemoteSession | None = None
         """Whoever runs the session, if it is only shown here."""
         self._lent_artifacts = artifacts
         """Of the session that this one works for."""
@@ -181,7 +181,7 @@ class Core:
 # A session's answers to the tools that work for it.
 
 
-def session_variables(core: Core) -> dict[str, str]:
+def session_variables(core: LiveSession) -> dict[str, str]:
     """What the bash tool tells its commands about the session."""
     variables = {
         "PI_SESSION_ID": core.log.header.id,
@@ -194,7 +194,7 @@ def session_variables(core: Core) -> dict[str, str]:
     return variables
 
 
-def image_limits(core: Core) -> ImageLimits:
+def image_limits(core: LiveSession) -> ImageLimits:
     """What the model takes, and whether the person wants pictures made to fit."""
     resize = core.workspace.values.images.auto_resize
     match core.agent.model.input_limits:
@@ -217,7 +217,7 @@ KIND = "bash_job"
 HOW = {"completed": "has succeeded", "failed": "has failed", "cancelled": "was ended"}
 
 
-async def report_job(core: Core, job: Job) -> None:
+async def report_job(core: LiveSession, job: Job) -> None:
     """Tell it in the run that is under way; at rest it waits in the conversation for the next."""
 
     message = CustomMessage(
@@ -230,8 +230,8 @@ async def report_job(core: Core, job: Job) -> None:
 
 
 def _text(job: Job) -> str:
-    from pi.coding.tools.bash import shown_text  # not at the top: loaded on first use
+    from pi.coding.tools.bash import bash_result_text  # not at the top: loaded on first use
 
-    said = shown_text(job.output.written())
+    said = bash_result_text(job.output.written())
     how = f"The job {job.id} {HOW[job.state]}: {job.command}"
     return f"{how}\n\n{said}" if said else how

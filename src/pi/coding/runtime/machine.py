@@ -12,7 +12,7 @@ from msgspec import field
 
 from pi.ai.factory import agent_directory, config_root
 from pi.base.clock import Clock, SystemClock
-from pi.base.files import FileProblem, expand_home, read_if_exists
+from pi.base.files import FileAccessError, expand_home, read_if_exists
 from pi.base.ids import RandomBytes
 from pi.base.records import Record
 from pi.coding.settings.settings import Settings
@@ -90,7 +90,7 @@ def read_dotenv(path: Path, warn: Warn) -> dict[str, str]:
     try:
         # Some people keep an environment of Python in a folder of that name.
         data = None if path.is_dir() else read_if_exists(path)
-    except (FileProblem, OSError) as problem:
+    except (FileAccessError, OSError) as problem:
         warn(f"Warning: {path} was not read: {problem}")
         return {}
     return parse_dotenv(data.decode("utf-8-sig", "replace")) if data else {}
@@ -135,7 +135,7 @@ def _documentation(environ: Mapping[str, str]) -> Path:
     return installed if installed.is_dir() else Path(__file__).parents[4] / "docs"
 
 
-class Host(Record):
+class Machine(Record):
     """What every session of a process shares, and nothing that changes."""
 
     environ: Mapping[str, str]
@@ -162,7 +162,7 @@ class Host(Record):
         agent_dir: Path | None = None,
         clock: Clock | None = None,
         report: Callable[[str], None] = _ignore,
-    ) -> Host:
+    ) -> Machine:
         """The host that an environment describes."""
         home = Path(environ.get("HOME") or Path.home())
         agent_dir = agent_dir or agent_directory(environ)
@@ -196,7 +196,7 @@ def flag(environ: Mapping[str, str], name: str) -> bool:
     return environ.get(name, "").strip().lower() in ("1", "true", "yes", "on")
 
 
-def stored_trust(host: Host, cwd: Path) -> Trust:
+def stored_trust(host: Machine, cwd: Path) -> Trust:
     """What the user has decided about a project before, or always decides; nobody is asked."""
     decisions = TrustStore(host.agent_dir / "trust.json", clock=host.clock).decisions()
     own = Settings.of(host.agent_dir, cwd, clock=host.clock).values
@@ -207,7 +207,7 @@ def stored_trust(host: Host, cwd: Path) -> Trust:
     )
 
 
-def settings_here(host: Host, cwd: Path, trust: Trust | None = None) -> Settings:
+def settings_here(host: Machine, cwd: Path, trust: Trust | None = None) -> Settings:
     """The user's settings and, if the user trusts it, the project's."""
     trust = trust or stored_trust(host, cwd)
     return Settings.of(host.agent_dir, cwd, trusted=trust.trusted, clock=host.clock)

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from pi.ai.auth.config_values import escape, remember_used
 from pi.ai.auth.credentials import ApiKeyCredential, Credential, decode
-from pi.ai.auth.login_settings import with_named_hosts
+from pi.ai.auth.login_settings import with_host_overrides
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.collection import Models
 from pi.ai.factory import Network, chosen_servers, create_models
@@ -23,12 +23,12 @@ from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
 from pi.ai.transcript import conversation
 from pi.base.errors import PiError
-from pi.base.files import FileProblem, read_if_exists
+from pi.base.files import FileAccessError, read_if_exists
 from pi.base.records import Record, replace
-from pi.coding.extension_host.dormant import Lender
+from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.models.registry import ModelRegistry
-from pi.coding.runtime.live import Core
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.live import LiveSession
+from pi.coding.runtime.machine import Machine
 from pi.coding.settings.settings import Settings
 from pi.coding.settings.values import Values
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class OwnModels:
     """What the file said last. ``make`` gives the models of everybody, the person's among them."""
 
-    def __init__(self, host: Host, make: Callable[[CustomModels], Models]) -> None:
+    def __init__(self, host: Machine, make: Callable[[CustomModels], Models]) -> None:
         self._host = host
         self._make = make
         self._content = _content(host)
@@ -68,16 +68,16 @@ class OwnModels:
         self.custom = custom
 
 
-def own_models(host: Host) -> CustomModels:
+def own_models(host: Machine) -> CustomModels:
     """What the person's ``models.json`` adds; what is wrong with it is reported."""
     return _read(host, _content(host))
 
 
-def _content(host: Host) -> bytes | None:
+def _content(host: Machine) -> bytes | None:
     return read_if_exists(host.agent_dir / "models.json")
 
 
-def _read(host: Host, content: bytes | None) -> CustomModels:
+def _read(host: Machine, content: bytes | None) -> CustomModels:
     if content is None:
         return CustomModels()
     path = host.agent_dir / "models.json"
@@ -100,29 +100,29 @@ class ProviderRetry(Record):
     max_retry_delay_ms: Annotated[int, Meta(ge=0)] = 60_000
 
 
-class Asking:
+class ModelClient:
     """Adds to every request what the session knows; asks nobody by itself."""
 
     def __init__(
         self,
-        host: Host,
+        host: Machine,
         cwd: Path,
         *,
         settings: Callable[[], Settings],
         values: Values | None = None,
         registry: ModelRegistry | None = None,
         storage: AuthStorage | None = None,
-        extensions: Lender | None = None,
+        extensions: ExtensionContributions | None = None,
     ) -> None:
         self._host = host
-        self._extensions = extensions or Lender()
+        self._extensions = extensions or ExtensionContributions()
         self._settings = settings
-        self._core: Core | None = None
+        self._core: LiveSession | None = None
         self._api_key: tuple[str, str] | None = None
         self._owned = registry is None
         self.registry = registry or discover_models(host, cwd, values=values, storage=storage)
 
-    def serve(self, core: Core, *, api_key: str | None) -> None:
+    def serve(self, core: LiveSession, *, api_key: str | None) -> None:
         """Ask for ``core`` from now on; the key is for the provider of its model alone."""
         self._core = core
         if api_key is not None:
@@ -211,7 +211,7 @@ class Asking:
 
 
 def discover_models(
-    host: Host, cwd: Path, *, values: Values | None = None, storage: AuthStorage | None = None
+    host: Machine, cwd: Path, *, values: Values | None = None, storage: AuthStorage | None = None
 ) -> ModelRegistry:
     """Every model that the person's files and environment give access to.
 
@@ -229,7 +229,7 @@ def discover_models(
             folder=host.agent_dir,
             custom=custom,
             network=Network(proxy=values.http_proxy),
-            clients=with_named_hosts(values.oauth_clients, host.environ),
+            clients=with_host_overrides(values.oauth_clients, host.environ),
             chosen=chosen_servers(host.agent_dir),
             report=host.report,
         )
@@ -238,7 +238,7 @@ def discover_models(
     return ModelRegistry(made(own.custom), offline=host.offline, read_again=own.bring)
 
 
-def credential_store(host: Host) -> AuthStorage:
+def credential_store(host: Machine) -> AuthStorage:
     """Where the person's credentials are."""
     return AuthStorage(host.agent_dir / "auth.json")
 
@@ -251,7 +251,7 @@ KEYS = "apiKeys"
 """A setting."""
 
 
-async def take_over(host: Host, settings: Settings, storage: AuthStorage) -> None:
+async def migrate_credentials(host: Machine, settings: Settings, storage: AuthStorage) -> None:
     """Move old logins and keys into ``storage``; what it holds already is newer and stays.
 
     What cannot be moved is reported and left where it is.
@@ -286,7 +286,7 @@ def _logins(path: Path) -> dict[str, Credential]:
         raw = msgspec.json.decode(read_if_exists(path) or b"{}", type=dict[str, dict[str, object]])
         return {provider: decode({**login, "type": "oauth"}) for provider, login in raw.items()}
     except ValueError as problem:  # also of msgspec, and of text that is not UTF-8
-        raise FileProblem(f"{path} cannot be read: {problem}") from problem
+        raise FileAccessError(f"{path} cannot be read: {problem}") from problem
 
 
 def _put_away(logins: Path, settings: Settings) -> None:
@@ -295,6 +295,6 @@ def _put_away(logins: Path, settings: Settings) -> None:
         try:
             logins.replace(logins.with_name(f"{LOGINS}.migrated"))
         except OSError as problem:
-            raise FileProblem(f"Cannot rename {logins}: {problem.strerror}") from problem
+            raise FileAccessError(f"Cannot rename {logins}: {problem.strerror}") from problem
     if settings.layer("user", (KEYS,)) is not None:
         settings.set({KEYS: None})

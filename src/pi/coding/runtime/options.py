@@ -14,13 +14,13 @@ from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import Record
 from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.bus import Bus
-from pi.coding.extension_host.discovery.finding import Wanted as WantedExtensions
+from pi.coding.extension_host.discovery.finding import ExtensionOptions as WantedExtensions
 from pi.coding.models.registry import ModelRegistry
-from pi.coding.resources.discovery import Wanted
+from pi.coding.resources.discovery import ResourceOptions
 from pi.coding.session.log import SessionLog
-from pi.coding.session.opening import Shelf, new_session
+from pi.coding.session.opening import SessionLocation, new_session
 from pi.coding.settings.settings import Settings
-from pi.coding.trust import AskPerson, Trust
+from pi.coding.trust import AskTrust, Trust
 
 if TYPE_CHECKING:
     from pi.coding.extension_host.host import ExtensionHost
@@ -32,7 +32,7 @@ LastResort: TypeAlias = Callable[[], Awaitable[Model | None]]
 """Gives a model when nobody else can answer."""
 
 
-class ToolWishes(Record):
+class ToolFilter(Record):
     """Which tools are on."""
 
     only: tuple[str, ...] | None = None
@@ -43,12 +43,12 @@ class ToolWishes(Record):
     any: bool = True
     """``--no-tools`` says no."""
 
-    def within(self, limits: ToolWishes) -> ToolWishes:
+    def within(self, limits: ToolFilter) -> ToolFilter:
         """These wishes as far as ``limits`` allow them."""
         only = self.only
         if limits.only is not None:
             only = limits.only if only is None else tuple(n for n in only if n in limits.only)
-        return ToolWishes(
+        return ToolFilter(
             only=only,
             without=(*limits.without, *self.without),
             built_in=self.built_in and limits.built_in,
@@ -65,8 +65,8 @@ class SessionOptions(Record):
     thinking: ThinkingLevel | None = None
     models: tuple[str, ...] | None = None
     """Patterns of the models to cycle through."""
-    tools: ToolWishes = ToolWishes()
-    resources: Wanted = Wanted()
+    tools: ToolFilter = ToolFilter()
+    resources: ResourceOptions = ResourceOptions()
     extensions: WantedExtensions = WantedExtensions()
     approve: bool | None = None
     """Trust for this run; ``None`` leaves it to what is stored."""
@@ -79,11 +79,11 @@ class SessionOptions(Record):
 # What a caller gives a session instead of having it discovered.
 
 
-OpenLog = Callable[[Shelf], SessionLog]
+OpenLog = Callable[[SessionLocation], SessionLog]
 """Makes or opens the session that is wanted."""
 
 
-class Parts(Record):
+class SessionOverrides(Record):
     """What is given instead of being discovered; ``None`` means discover it."""
 
     registry: ModelRegistry | None = None
@@ -102,7 +102,7 @@ class Parts(Record):
     persistent: bool = True
     stays_if_gone: bool = False
     """Whether a session whose folder is gone goes on in the one that was given."""
-    ask_trust: AskPerson | None = None
+    ask_trust: AskTrust | None = None
     trust: Trust | None = None
     """What was decided for the session that this one works for; nobody is asked again."""
     bus: Bus | None = None

@@ -6,24 +6,26 @@ from pathlib import Path
 
 from pi.coding.packages.discovery import Layer, Package, find_packages, layers_of
 from pi.coding.packages.programs import Programs
-from pi.coding.packages.session_packages import Stores, fetch_missing, layer_for_one_run
-from pi.coding.runtime.machine import Host
+from pi.coding.packages.session_packages import PackageStores, fetch_missing, layer_for_one_run
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.settings.settings import Settings
 
 
-def stores_here(cwd: Path, host: Host, settings: Settings, *, offline: bool) -> Stores:
+def stores_here(cwd: Path, host: Machine, settings: Settings, *, offline: bool) -> PackageStores:
     """Where packages are installed, with the programs that settings name."""
     programs = Programs(
         environ=host.environ, npm_command=settings.values.npm_command, offline=offline
     )
-    return Stores(agent_dir=host.agent_dir, cwd=cwd, programs=programs, clock=host.clock)
+    return PackageStores(agent_dir=host.agent_dir, cwd=cwd, programs=programs, clock=host.clock)
 
 
-class PackagesHere:
+class SessionPackages:
     """The packages of one working directory."""
 
-    def __init__(self, cwd: Path, host: Host, settings: Settings, options: SessionOptions) -> None:
+    def __init__(
+        self, cwd: Path, host: Machine, settings: Settings, options: SessionOptions
+    ) -> None:
         self._stores = stores_here(cwd, host, settings, offline=host.offline or options.offline)
         self._report = host.report
         self._settings = settings

@@ -15,7 +15,7 @@ from pi.ai.messages import Json
 from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.base.files import read_if_exists
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.settings.files import SettingsFile
 
 
@@ -29,7 +29,7 @@ class KnownSecrets:
 
     def __init__(
         self,
-        host: Host,
+        host: Machine,
         storage: AuthStorage,
         *,
         environ: Callable[[], Mapping[str, str]] | None = None,
@@ -48,7 +48,7 @@ class KnownSecrets:
         self._look()
 
     @classmethod
-    def of(cls, host: Host) -> KnownSecrets:
+    def of(cls, host: Machine) -> KnownSecrets:
         """What is known where no session is open."""
         settings = SettingsFile(host.agent_dir / "settings.json", clock=host.clock)
         return cls(

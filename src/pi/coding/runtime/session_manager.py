@@ -12,14 +12,14 @@ from typing import Any, Self, TypeAlias
 from msgspec import UNSET
 
 from pi.base.files import expand_home
-from pi.coding.runtime.session_places import directory_given, session_catalog, session_shelf
+from pi.coding.runtime.session_places import directory_given, session_catalog, session_location
 from pi.coding.session import file_operations, opening
 from pi.coding.session.catalog import ListedSession, SessionCatalog, read_header
 from pi.coding.session.context import SessionContext, build_session_context
 from pi.coding.session.entries import BranchSummary, Entry, KnownEntry, SessionHeader
 from pi.coding.session.log import SessionLog
 from pi.coding.session.lookup import find_by_id, session_to_continue
-from pi.coding.session.opening import Shelf
+from pi.coding.session.opening import SessionLocation
 from pi.coding.session.views import TreeNode, session_tree
 
 ROOT = "root"
@@ -34,19 +34,19 @@ Nodes: TypeAlias = list[TreeNode]
 class SessionManager:
     """A session that is open: a log of entries that form a tree, and its file.
 
-    ``cwd`` is a working directory, the current one if it is left out, or what ``session_shelf``
+    ``cwd`` is a working directory, the current one if it is left out, or what ``session_location``
     returns for one. ``session_dir`` and ``agent_dir`` are used in place of those that the
     environment and the settings name. Everything reads files and blocks meanwhile.
     """
 
-    def __init__(self, log: SessionLog, shelf: Shelf) -> None:
+    def __init__(self, log: SessionLog, shelf: SessionLocation) -> None:
         self.log = log
         self._shelf = shelf
 
     @classmethod
     def create(
         cls,
-        cwd: Path | str | Shelf | None = None,
+        cwd: Path | str | SessionLocation | None = None,
         session_dir: Path | str | None = None,
         *,
         agent_dir: Path | str | None = None,
@@ -60,14 +60,14 @@ class SessionManager:
     @classmethod
     def in_memory(cls, cwd: Path | str = ".") -> Self:
         """A new session without a file."""
-        shelf = Shelf(directory=None, cwd=str(directory_given(cwd)), report=_ignore)
+        shelf = SessionLocation(directory=None, cwd=str(directory_given(cwd)), report=_ignore)
         return cls.create(shelf)
 
     @classmethod
     def open(
         cls,
         path: Path | str,
-        session_dir: Path | str | Shelf | None = None,
+        session_dir: Path | str | SessionLocation | None = None,
         *,
         agent_dir: Path | str | None = None,
     ) -> Self:
@@ -76,7 +76,7 @@ class SessionManager:
         New sessions that come of it are kept in ``session_dir``, else beside the file.
         """
         file = expand_home(path).absolute()
-        if isinstance(session_dir, Shelf):
+        if isinstance(session_dir, SessionLocation):
             shelf = session_dir
         else:
             shelf = _shelf(_home(file), session_dir or file.parent, agent_dir)
@@ -86,7 +86,7 @@ class SessionManager:
     def fork_from(
         cls,
         path: Path | str,
-        cwd: Path | str | Shelf | None = None,
+        cwd: Path | str | SessionLocation | None = None,
         session_dir: Path | str | None = None,
         *,
         agent_dir: Path | str | None = None,
@@ -98,7 +98,7 @@ class SessionManager:
     @classmethod
     def continue_recent(
         cls,
-        cwd: Path | str | Shelf | None = None,
+        cwd: Path | str | SessionLocation | None = None,
         session_dir: Path | str | None = None,
         *,
         agent_dir: Path | str | None = None,
@@ -110,7 +110,7 @@ class SessionManager:
 
     @staticmethod
     def list(
-        cwd: Path | str | Shelf | None = None,
+        cwd: Path | str | SessionLocation | None = None,
         session_dir: Path | str | None = None,
         *,
         agent_dir: Path | str | None = None,
@@ -129,7 +129,7 @@ class SessionManager:
     @staticmethod
     def find_by_id(
         id: str,
-        cwd: Path | str | Shelf | None = None,
+        cwd: Path | str | SessionLocation | None = None,
         session_dir: Path | str | None = None,
         *,
         agent_dir: Path | str | None = None,
@@ -231,16 +231,16 @@ class SessionManager:
 
 
 def _shelf(
-    cwd: Path | str | Shelf | None,
+    cwd: Path | str | SessionLocation | None,
     session_dir: Path | str | None,
     agent_dir: Path | str | None,
-) -> Shelf:
-    if isinstance(cwd, Shelf):
+) -> SessionLocation:
+    if isinstance(cwd, SessionLocation):
         return cwd
-    return session_shelf(cwd, agent_dir, session_dir=session_dir)
+    return session_location(cwd, agent_dir, session_dir=session_dir)
 
 
-def _catalog(shelf: Shelf, agent_dir: Path | str | None) -> SessionCatalog:
+def _catalog(shelf: SessionLocation, agent_dir: Path | str | None) -> SessionCatalog:
     """The list of the sessions that a shelf holds, whichever folder that is."""
     return session_catalog(agent_dir, cwd=shelf.cwd, session_dir=shelf.directory)
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from pi.base.files import expand_home
 from pi.coding.blobs.store import BlobOptions, BlobStore
-from pi.coding.runtime.machine import Host, settings_here
-from pi.coding.session.naming import Stamps, session_directory
-from pi.coding.session.opening import Shelf
+from pi.coding.runtime.machine import Machine, settings_here
+from pi.coding.session.naming import IdFactory, session_directory
+from pi.coding.session.opening import SessionLocation
 from pi.coding.settings.settings import Settings
 
 if TYPE_CHECKING:  # a session that begins needs no list of the others
@@ -20,13 +20,13 @@ if TYPE_CHECKING:  # a session that begins needs no list of the others
 log = logging.getLogger(__name__)
 
 
-def session_shelf(
+def session_location(
     cwd: Path | str | None = None,
     agent_dir: Path | str | None = None,
     *,
     session_dir: Path | str | None = None,
     settings: Settings | None = None,
-) -> Shelf:
+) -> SessionLocation:
     """Where the sessions of a directory are kept, and how.
 
     ``session_dir`` beats the variable, which beats the settings. Those of the project count if the
@@ -53,20 +53,20 @@ def session_catalog(
     return SessionCatalog(host.agent_dir, custom=custom)
 
 
-def shelf_of(host: Host, cwd: Path, settings: Settings, custom: Path | None) -> Shelf:
+def shelf_of(host: Machine, cwd: Path, settings: Settings, custom: Path | None) -> SessionLocation:
     """The place of the sessions of ``cwd`` below the agent's directory, or in ``custom``."""
     options = settings.section(("blobs",), BlobOptions)
-    return Shelf(
+    return SessionLocation(
         directory=session_directory(host.agent_dir, str(cwd), custom=custom),
         cwd=str(cwd),
         report=host.report,
-        stamps=Stamps(host.clock, host.random_bytes),
+        stamps=IdFactory(host.clock, host.random_bytes),
         blobs=BlobStore(host.agent_dir / "blobs"),
         externalize_images=options.externalize_images,
     )
 
 
-def named_session_dir(host: Host, cwd: Path) -> Path | None:
+def named_session_dir(host: Machine, cwd: Path) -> Path | None:
     """The folder of sessions that the environment names."""
     named = host.environ.get("PI_CODING_AGENT_SESSION_DIR")
     return cwd / expand_home(named) if named else None
@@ -86,14 +86,14 @@ def directory_given(cwd: Path | str | None) -> Path:
     return expand_home(cwd or ".").absolute()
 
 
-def host_given(agent_dir: Path | str | None) -> Host:
+def host_given(agent_dir: Path | str | None) -> Machine:
     """The host with the agent directory that a caller means; ``None`` is the user's own."""
     place = None if agent_dir is None else expand_home(agent_dir).absolute()
-    return Host.of(dict(os.environ), agent_dir=place, report=log.warning)
+    return Machine.of(dict(os.environ), agent_dir=place, report=log.warning)
 
 
 def _custom(
-    host: Host, cwd: Path, session_dir: Path | str | None, settings: Settings
+    host: Machine, cwd: Path, session_dir: Path | str | None, settings: Settings
 ) -> Path | None:
     if session_dir is not None:
         return cwd / expand_home(session_dir)

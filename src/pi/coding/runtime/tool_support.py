@@ -31,7 +31,7 @@ async def _tell_nobody(job: Job) -> None:
     """No session, no model."""
 
 
-class ForSession(Record):
+class ToolSupport(Record):
     """Asked anew every time: model, tools and the session itself change under way."""
 
     secrets: KnownSecrets | None = None
@@ -98,7 +98,7 @@ def extended_bash(
     files: LocalFiles,
     environment: Environment,
     scope: TaskScope,
-    session: ForSession,
+    session: ToolSupport,
 ) -> Callable[[], AgentTool] | None:
     """What makes the extended tool; ``None`` when the plain one is wanted, as it usually is."""
     values = settings.section(("bash",), BashValues)
@@ -107,7 +107,7 @@ def extended_bash(
     # Here, not above: few people use it.
     from pi.base.processes.terminal import has_terminals
     from pi.coding.shell.jobs import ShellJobs
-    from pi.coding.tools.bash_extended import ExtendedOptions, Surroundings, extended_bash_tool
+    from pi.coding.tools.bash_extended import BashEnvironment, ExtendedOptions, extended_bash_tool
 
     def ended(job: Job) -> None:
         if job.state == "cancelled":
@@ -115,7 +115,7 @@ def extended_bash(
         with suppress(RuntimeError):  # the session was closed meanwhile: nobody is left to be told
             scope.start(_told(session, job), name=f"report {job.id}")
 
-    around = Surroundings(
+    around = BashEnvironment(
         shell=shell,
         files=files,
         jobs=ShellJobs(shell, scope, on_end=ended),
@@ -136,5 +136,5 @@ def extended_bash(
     return partial(extended_bash_tool, around, options)
 
 
-async def _told(session: ForSession, job: Job) -> None:
+async def _told(session: ToolSupport, job: Job) -> None:
     await session.job_ended(job)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pi.agent.tools.tool import AgentTool
 from pi.coding.prompt import ToolNote
-from pi.coding.runtime.options import ToolWishes
+from pi.coding.runtime.options import ToolFilter
 from pi.coding.runtime.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ class Toolbox:
     def __init__(
         self,
         workspace: Workspace,
-        wishes: ToolWishes,
+        wishes: ToolFilter,
         *,
         lent: Callable[[], Mapping[str, ExtensionTool]] = dict,
         dressed: Callable[[AgentTool], AgentTool] = lambda tool: tool,

@@ -12,13 +12,13 @@ from pi.base.records import Record, replace
 from pi.base.tasks import TaskScope
 from pi.coding.compaction.options import check_tokens
 from pi.coding.files.local import LocalFiles
-from pi.coding.resources.discovery import Lists, Resources, Surroundings, discover
+from pi.coding.resources.discovery import ResourceLists, Resources, ResourceSearch, discover
 from pi.coding.resources.sources import Place
 from pi.coding.runtime.machine import NAME as DOTENV
-from pi.coding.runtime.machine import Environment, Host, read_dotenv
+from pi.coding.runtime.machine import Environment, Machine, read_dotenv
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.runtime.secrets import KnownSecrets
-from pi.coding.runtime.tool_support import BashValues, ForSession, extended_bash
+from pi.coding.runtime.tool_support import BashValues, ToolSupport, extended_bash
 from pi.coding.settings.files import SettingsFile
 from pi.coding.settings.settings import Settings
 from pi.coding.settings.values import Values
@@ -32,12 +32,12 @@ from pi.coding.shell.environment import (
 from pi.coding.shell.local import LocalShell, ShellOptions, UserCommands
 from pi.coding.shell.spill import SpillFolder
 from pi.coding.tools.programs import SearchPrograms
-from pi.coding.tools.registry import BuiltIn, Workplace, built_in_tools
+from pi.coding.tools.registry import BuiltIn, ToolWorkspace, built_in_tools
 from pi.coding.trust import CONTEXT_FILES, Trust, gated_in
 
 if TYPE_CHECKING:  # loaded when they are needed, which most sessions do not
     from pi.coding.packages.discovery import Package
-    from pi.coding.runtime.packages_here import PackagesHere
+    from pi.coding.runtime.packages_here import SessionPackages
     from pi.coding.tools.local_env import LocalEnv
 
 
@@ -98,11 +98,11 @@ class Workspace(Record):
 
 async def open_workspace(
     cwd: Path,
-    host: Host,
+    host: Machine,
     options: SessionOptions,
     trust: Trust,
     *,
-    session: ForSession,
+    session: ToolSupport,
     settings: Settings | None = None,
     overrides: Json | None = None,
 ) -> Workspace:
@@ -129,7 +129,7 @@ async def open_workspace(
 
     shell = _shell(cwd, host, settings, environment, session, rules)
     jobs = TaskScope()
-    place = Workplace(
+    place = ToolWorkspace(
         files=files,
         shell=shell,
         programs=_search_programs(host, environment),
@@ -154,7 +154,7 @@ async def open_workspace(
     )
 
 
-def local_env(cwd: Path, host: Host, settings: Settings) -> LocalEnv:
+def local_env(cwd: Path, host: Machine, settings: Settings) -> LocalEnv:
     """The files and the shell of a directory, as the tools of a session use them."""
     from pi.coding.tools.local_env import LocalEnv  # for programs; no session needs it
 
@@ -163,11 +163,11 @@ def local_env(cwd: Path, host: Host, settings: Settings) -> LocalEnv:
     def rules() -> EnvironmentRules:
         return environment_rules(settings, environment, secrets)
 
-    shell = _shell(cwd, host, settings, environment, ForSession(secrets=secrets), rules)
+    shell = _shell(cwd, host, settings, environment, ToolSupport(secrets=secrets), rules)
     return LocalEnv(lambda: cwd, home=str(host.home), shell=shell)
 
 
-def own_settings(host: Host, options: SessionOptions, overrides: Json | None = None) -> Settings:
+def own_settings(host: Machine, options: SessionOptions, overrides: Json | None = None) -> Settings:
     """The settings without those of any project."""
     own = SettingsFile(host.agent_dir / "settings.json", clock=host.clock)
     settings = Settings(own, overrides=options.settings if overrides is None else overrides)
@@ -175,13 +175,13 @@ def own_settings(host: Host, options: SessionOptions, overrides: Json | None = N
     return settings
 
 
-def _search_programs(host: Host, environment: Environment) -> SearchPrograms:
+def _search_programs(host: Machine, environment: Environment) -> SearchPrograms:
     return SearchPrograms(
         lambda: service_environment(environment.of_process), agent_bin=host.agent_dir / "bin"
     )
 
 
-def _tools(place: Workplace, settings: Settings) -> Mapping[str, BuiltIn]:
+def _tools(place: ToolWorkspace, settings: Settings) -> Mapping[str, BuiltIn]:
     tools = built_in_tools(place)
     if not settings.section(("bash",), BashValues).enabled:
         del tools["bash"]
@@ -190,7 +190,7 @@ def _tools(place: Workplace, settings: Settings) -> Mapping[str, BuiltIn]:
 
 def reread(
     workspace: Workspace,
-    host: Host,
+    host: Machine,
     options: SessionOptions,
     *,
     skills: tuple[Place, ...] = (),
@@ -216,7 +216,7 @@ def reread(
 
 def discover_resources(
     cwd: Path,
-    host: Host,
+    host: Machine,
     options: SessionOptions,
     trust: Trust,
     settings: Settings,
@@ -240,28 +240,28 @@ def discover_resources(
 
 
 def _packages_here(
-    cwd: Path, host: Host, settings: Settings, options: SessionOptions
-) -> PackagesHere | None:
+    cwd: Path, host: Machine, settings: Settings, options: SessionOptions
+) -> SessionPackages | None:
     """The packages of a session; ``None`` if neither settings nor the command line may name one."""
     named = any(settings.layer(scope, ("packages",)) for scope in ("project", "user"))
     if not named and not options.extensions.paths:
         return None
-    from pi.coding.runtime.packages_here import PackagesHere
+    from pi.coding.runtime.packages_here import SessionPackages
 
-    return PackagesHere(cwd, host, settings, options)
+    return SessionPackages(cwd, host, settings, options)
 
 
-def _where(cwd: Path, host: Host, trust: Trust, settings: Settings) -> Surroundings:
-    def lists(scope: str, base: Path) -> Lists:
+def _where(cwd: Path, host: Machine, trust: Trust, settings: Settings) -> ResourceSearch:
+    def lists(scope: str, base: Path) -> ResourceLists:
         found = {name: settings.layer(scope, (name,)) for name in ("skills", "prompts")}
         texts = {
             name: tuple(entry for entry in value if isinstance(entry, str))
             for name, value in found.items()
             if isinstance(value, list)
         }
-        return Lists(base=base, **texts)
+        return ResourceLists(base=base, **texts)
 
-    return Surroundings(
+    return ResourceSearch(
         cwd=cwd,
         agent_dir=host.agent_dir,
         home=host.home,
@@ -286,7 +286,7 @@ def environment_rules(
     )
 
 
-def environment_of_programs(host: Host, settings: Settings) -> dict[str, str]:
+def environment_of_programs(host: Machine, settings: Settings) -> dict[str, str]:
     """The variables for a program that the user sits in front of, such as the editor."""
     rules = environment_rules(settings, host.environment, KnownSecrets.of(host))
     return program_environment(host.environ, rules)
@@ -294,10 +294,10 @@ def environment_of_programs(host: Host, settings: Settings) -> dict[str, str]:
 
 def _shell(
     cwd: Path,
-    host: Host,
+    host: Machine,
     settings: Settings,
     environment: Environment,
-    session: ForSession,
+    session: ToolSupport,
     rules: Callable[[], EnvironmentRules],
 ) -> LocalShell:
     def variables() -> Mapping[str, str]:
@@ -331,7 +331,9 @@ def _first_of(environ: Mapping[str, str], names: Sequence[str]) -> str:
     return next((environ[name] for name in names if environ.get(name)), "")
 
 
-def skipped_files(cwd: Path, host: Host, options: SessionOptions, trust: Trust) -> tuple[Path, ...]:
+def skipped_files(
+    cwd: Path, host: Machine, options: SessionOptions, trust: Trust
+) -> tuple[Path, ...]:
     """The files of a project that are not read because it is not trusted."""
     gated = gated_in(cwd, home=host.home)
     context = [path for path in gated if path.name in CONTEXT_FILES]

@@ -47,7 +47,7 @@ _MESSAGE = re.compile(
 _TELLS_NOTHING = re.compile(rb'\{"type":"(?!message"|session_info")[^"\\]*"')
 
 
-class SessionFacts(Record, array_like=True, gc=False):
+class SessionSummary(Record, array_like=True, gc=False):
     """What is known of a session without opening it. Times are milliseconds since 1970."""
 
     id: str
@@ -75,7 +75,7 @@ def read_header(path: Path) -> Json | None:
         return _read_header(file)
 
 
-def read_facts(path: Path) -> SessionFacts | None:
+def read_facts(path: Path) -> SessionSummary | None:
     """What a file says of its session; ``None`` if it is none. ``OSError`` if it cannot be read."""
     with open_regular(path, buffering=_READ_AHEAD) as file:
         header = _read_header(file)
@@ -84,7 +84,7 @@ def read_facts(path: Path) -> SessionFacts | None:
         return gather_facts(header, (line for line in lines_of(file) if line is not None))
 
 
-def gather_facts(header: Json, lines: Iterable[bytes]) -> SessionFacts:
+def gather_facts(header: Json, lines: Iterable[bytes]) -> SessionSummary:
     """The facts of a session with this header and these further lines."""
     name: str | None = None
     first: str | None = None
@@ -100,7 +100,7 @@ def gather_facts(header: Json, lines: Iterable[bytes]) -> SessionFacts:
                 count, last = count + 1, timestamp
                 if first is None and role == "user":
                     first = _words(read_object(line) or {})
-    return SessionFacts(
+    return SessionSummary(
         id=header["id"],
         cwd=_text(header, "cwd"),
         created_ms=milliseconds(_text(header, "timestamp")),
@@ -169,25 +169,25 @@ LARGEST = 64 * 1024 * 1024
 _VERSION = 1
 
 
-class Row(Record, array_like=True, gc=False):
+class IndexRow(Record, array_like=True, gc=False):
     """A file as it was when it was read."""
 
     size: int
     modified_ns: int
-    facts: SessionFacts | None
+    facts: SessionSummary | None
     """``None``: it is not a session."""
 
 
 class _Stored(Record):
     version: int
-    rows: dict[str, Row]
+    rows: dict[str, IndexRow]
     """By the real path of the file."""
 
 
 _STORED = msgspec.json.Decoder(_Stored)
 
 
-def load_index(agent_dir: Path) -> dict[str, Row]:
+def load_index(agent_dir: Path) -> dict[str, IndexRow]:
     """The rows by the real path of their files; none, if there is no index that can be used."""
     try:
         stored = _STORED.decode(read_if_exists(agent_dir / FILE_NAME, most=LARGEST) or b"")
@@ -196,7 +196,7 @@ def load_index(agent_dir: Path) -> dict[str, Row]:
     return stored.rows if stored.version == _VERSION else {}
 
 
-def save_index(agent_dir: Path, rows: Mapping[str, Row]) -> None:
+def save_index(agent_dir: Path, rows: Mapping[str, IndexRow]) -> None:
     """Keep the rows for next time; where that is impossible, they will be read again."""
     try:
         stored = msgspec.json.encode(_Stored(version=_VERSION, rows=dict(rows)))
@@ -215,7 +215,7 @@ class ListedSession(Record, gc=False):
     path: Path
     size: int
     """Bytes."""
-    facts: SessionFacts
+    facts: SessionSummary
 
 
 class _Found(Record, gc=False):
@@ -266,10 +266,10 @@ class SessionCatalog:
         }
         return sorted(sessions.values(), key=lambda session: -session.facts.active_ms)
 
-    def _rows(self, found: list[_Found], folders: set[str]) -> dict[str, Row]:
+    def _rows(self, found: list[_Found], folders: set[str]) -> dict[str, IndexRow]:
         """A row for every file that can be read: from the index, or read now and kept there."""
         index = load_index(self._agent_dir)
-        rows: dict[str, Row] = {}
+        rows: dict[str, IndexRow] = {}
         unread: dict[str, _Found] = {}
         for file in found:
             row = index.get(file.real)
@@ -327,7 +327,7 @@ def _files(folder: Path, real_folder: str) -> Iterator[_Found]:
             )
 
 
-def _read_all(files: list[_Found]) -> dict[str, Row]:
+def _read_all(files: list[_Found]) -> dict[str, IndexRow]:
     if not files:
         return {}
     with ThreadPoolExecutor(min(READERS, len(files))) as readers:
@@ -335,9 +335,9 @@ def _read_all(files: list[_Found]) -> dict[str, Row]:
     return {file.real: row for file, row in zip(files, rows, strict=True) if row is not None}
 
 
-def _read(file: _Found) -> Row | None:
+def _read(file: _Found) -> IndexRow | None:
     try:
         facts = read_facts(file.path)
     except OSError:  # not ours to read now; that may change
         return None
-    return Row(size=file.size, modified_ns=file.modified_ns, facts=facts)
+    return IndexRow(size=file.size, modified_ns=file.modified_ns, facts=facts)

@@ -17,7 +17,7 @@ from msgspec import UNSET
 
 from pi.ai.messages import Json, UserMessage
 from pi.base.errors import PiError
-from pi.base.files import FileProblem, private_directory, replace_file
+from pi.base.files import FileAccessError, private_directory, replace_file
 from pi.base.json_lines import encode_line
 from pi.coding.blobs.artifacts import artifact_directory
 from pi.coding.session.catalog import read_header
@@ -32,13 +32,13 @@ from pi.coding.session.errors import CannotFork, NotASession, SessionNotFound, S
 from pi.coding.session.log import ANNOTATING, Annotations, SessionLog
 from pi.coding.session.naming import (
     SUFFIX,
-    Stamps,
+    IdFactory,
     clean_name,
     file_name,
     is_session_id,
     session_directory,
 )
-from pi.coding.session.opening import Shelf, new_session, open_session, read_session
+from pi.coding.session.opening import SessionLocation, new_session, open_session, read_session
 from pi.coding.session.reading import Outline, read_file, read_object
 from pi.coding.session.views import landing
 from pi.coding.session.writing import SessionLock, sole_use
@@ -46,7 +46,7 @@ from pi.coding.session.writing import SessionLock, sole_use
 log = logging.getLogger(__name__)
 
 
-def fork_before(source: SessionLog, id: str, shelf: Shelf) -> tuple[SessionLog, str]:
+def fork_before(source: SessionLog, id: str, shelf: SessionLocation) -> tuple[SessionLog, str]:
     """What led to something the person said, as a session of its own, and the words.
 
     Raises ``CannotFork`` for anything but a user's message.
@@ -61,12 +61,12 @@ def fork_before(source: SessionLog, id: str, shelf: Shelf) -> tuple[SessionLog, 
             raise CannotFork
 
 
-def clone(source: SessionLog, shelf: Shelf) -> SessionLog:
+def clone(source: SessionLog, shelf: SessionLocation) -> SessionLog:
     """The path to the leaf as a session of its own."""
     return fork_at(source, source.leaf_id, shelf)
 
 
-def fork_at(source: SessionLog, leaf_id: str | None, shelf: Shelf) -> SessionLog:
+def fork_at(source: SessionLog, leaf_id: str | None, shelf: SessionLocation) -> SessionLog:
     """The path to an entry, it included, as a session of its own; labels go with their entries."""
     places = source.tree.path(None if leaf_id is None else source.tree.place(leaf_id))
     lines = [_copied(source.line(place), source.tree.outlines[place]) for place in places]
@@ -79,7 +79,7 @@ def fork_at(source: SessionLog, leaf_id: str | None, shelf: Shelf) -> SessionLog
 
 
 def fork_file(
-    path: Path, shelf: Shelf, *, id: str | None = None, id_lock: SessionLock | None = None
+    path: Path, shelf: SessionLocation, *, id: str | None = None, id_lock: SessionLock | None = None
 ) -> SessionLog:
     """All entries of a session file, all branches, as a session of this working directory."""
     path = Path(shelf.cwd, path)
@@ -108,7 +108,7 @@ def _copied(line: bytes, known: Outline) -> bytes:
     return line if line.endswith(b"\n") else line + b"\n"
 
 
-def _missing_labels(source: SessionLog, places: Sequence[int], stamps: Stamps) -> list[bytes]:
+def _missing_labels(source: SessionLog, places: Sequence[int], stamps: IdFactory) -> list[bytes]:
     """Entries that set labels as they are in ``source``, where other branches have set them."""
     copied = Annotations()
     for place in places:
@@ -164,7 +164,7 @@ def move_session(path: Path, *, cwd: str, directory: Path) -> Path:
             path.unlink()
             undo.pop_all()
     except OSError as error:
-        raise FileProblem(
+        raise FileAccessError(
             f"Cannot move {path} to {directory}: {error.strerror or error}.",
             hint="It is where it was.",
         ) from error
@@ -223,7 +223,7 @@ def unquoted(text: str, home: Path) -> Path:
     return Path(text)
 
 
-def import_session(path: Path, shelf: Shelf) -> Path:
+def import_session(path: Path, shelf: SessionLocation) -> Path:
     """Copy a session into the shelf, as one of its working directory; gives the new file.
 
     A session that is there already is not copied again, also if it went on since. Another one of
@@ -269,7 +269,7 @@ def _create(target: Path, content: bytes) -> bool:
         return True
 
 
-def adopt_strays(agent_dir: Path) -> list[Path]:
+def move_legacy_sessions(agent_dir: Path) -> list[Path]:
     """Move sessions that lie in the agent's directory itself to the folders where they belong.
 
     Very old versions kept them there. Files that are no sessions, that are in use or whose place is
@@ -301,17 +301,17 @@ def _adopt(path: Path, agent_dir: Path) -> Path | None:
 # Giving a name to a session that is not open.
 
 
-def rename_session(path: Path, name: str, stamps: Stamps) -> None:
+def rename_session(path: Path, name: str, stamps: IdFactory) -> None:
     """Append the name to the file; a blank one takes the name away.
 
     ``SessionInUse`` if somebody has the session open: only they may write to it.
     """
     if not path.exists():
         raise SessionNotFound(path)
-    log = open_session(path.absolute(), Shelf(path.parent, "", lambda line: None, stamps))
+    log = open_session(path.absolute(), SessionLocation(path.parent, "", lambda line: None, stamps))
     try:
         log.append(SessionInfo(name=name))
     finally:
         log.close()
     if log.unsaved_reason is not None:
-        raise FileProblem(f"The session was not renamed: {log.unsaved_reason}.")
+        raise FileAccessError(f"The session was not renamed: {log.unsaved_reason}.")

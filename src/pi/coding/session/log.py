@@ -25,9 +25,9 @@ from pi.coding.session.entries import (
     SessionInfo,
 )
 from pi.coding.session.errors import EntryNotFound, SessionProblem
-from pi.coding.session.naming import Stamps, clean_name
-from pi.coding.session.reading import Outline, SessionFile, decode_entry, outline, read_object
-from pi.coding.session.writing import Mirror
+from pi.coding.session.naming import IdFactory, clean_name
+from pi.coding.session.reading import Outline, SessionFile, decode_entry, read_object, read_outline
+from pi.coding.session.writing import SessionWriter
 
 # Which entry follows which.
 #
@@ -184,8 +184,8 @@ class SessionLog:
     def __init__(
         self,
         content: SessionFile,
-        stamps: Stamps,
-        mirror: Mirror | None = None,
+        stamps: IdFactory,
+        mirror: SessionWriter | None = None,
         *,
         replica: bool = False,
     ) -> None:
@@ -266,7 +266,7 @@ class SessionLog:
 
     def adopt(self, line: bytes) -> None:
         """Add an entry of another session as it is and make it the leaf. Nothing is written."""
-        found = outline(line)
+        found = read_outline(line)
         if found is None:
             raise SessionProblem("What came from elsewhere is no entry of a session.")
         self._grow(line, found, decode_entry(line, found))

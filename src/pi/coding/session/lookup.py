@@ -19,7 +19,7 @@ from pi.coding.session.catalog import (
     READERS,
     ListedSession,
     SessionCatalog,
-    SessionFacts,
+    SessionSummary,
     is_same_directory,
     read_header,
 )
@@ -29,19 +29,19 @@ from pi.coding.session.opening import Breadcrumb
 from pi.coding.session.reading import read_object
 
 
-class Here(Record):
+class LocalMatch(Record):
     """The session to open. By a path that was given, it need not exist."""
 
     path: Path
 
 
-class Elsewhere(Record):
+class OtherDirectoryMatch(Record):
     """A session of another working directory: it can be forked into this one."""
 
     session: ListedSession
 
 
-Resolved: TypeAlias = Here | Elsewhere
+Resolved: TypeAlias = LocalMatch | OtherDirectoryMatch
 
 
 def resolve_session(
@@ -58,11 +58,11 @@ def resolve_session(
         path = Path(cwd, expand_home(text, strict=False))
         if must_exist and not os.path.isfile(path):  # noqa: PTH113 - a prompt may be no valid path
             raise NoMatchingSession(text)
-        return Here(path=path)
+        return LocalMatch(path=path)
     if found := _matching(text, catalog.of_project(cwd)):
-        return Here(path=found.path)
+        return LocalMatch(path=found.path)
     if found := _matching(text, catalog.everywhere()):
-        return Elsewhere(session=found)
+        return OtherDirectoryMatch(session=found)
     raise NoMatchingSession(text)
 
 
@@ -118,7 +118,7 @@ def _matching(text: str, sessions: Sequence[ListedSession]) -> ListedSession | N
 
 
 def _first(
-    sessions: Sequence[ListedSession], fits: Callable[[SessionFacts], bool]
+    sessions: Sequence[ListedSession], fits: Callable[[SessionSummary], bool]
 ) -> ListedSession | None:
     return next((session for session in sessions if fits(session.facts)), None)
 

@@ -65,7 +65,7 @@ def clean_name(name: str) -> str:
 # Ids and times of what is new.
 
 
-class Stamps(Record, kw_only=False):
+class IdFactory(Record, kw_only=False):
     """Makes ids and times; tests give it a clock and bytes of their own."""
 
     clock: Clock = field(default_factory=SystemClock)

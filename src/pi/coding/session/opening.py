@@ -20,12 +20,12 @@ from pi.coding.blobs.store import BlobStore, externalised, rehydrated
 from pi.coding.session.entries import SESSION_VERSION, SessionHeader
 from pi.coding.session.errors import SessionNotFound, SessionProblem
 from pi.coding.session.log import SessionLog, is_worth_keeping
-from pi.coding.session.naming import SUFFIX, Stamps, file_name, is_session_id
-from pi.coding.session.reading import SessionFile, outline, parse_session, read_file
-from pi.coding.session.writing import Mirror, Report, SessionLock, lock_session
+from pi.coding.session.naming import SUFFIX, IdFactory, file_name, is_session_id
+from pi.coding.session.reading import SessionFile, parse_session, read_file, read_outline
+from pi.coding.session.writing import Report, SessionLock, SessionWriter, lock_session
 
 
-class Shelf(Record, kw_only=False):
+class SessionLocation(Record, kw_only=False):
     """Where sessions of one working directory are kept, and what new ones are made with."""
 
     directory: Path | None
@@ -33,7 +33,7 @@ class Shelf(Record, kw_only=False):
     cwd: str
     report: Report
     """Told, once per session, when its file can no longer be written."""
-    stamps: Stamps = field(default_factory=Stamps)
+    stamps: IdFactory = field(default_factory=IdFactory)
     blobs: BlobStore | None = None
     """Where pictures are that session files refer to; without it, references stay."""
     externalize_images: bool = False
@@ -41,16 +41,16 @@ class Shelf(Record, kw_only=False):
 
     def mirror(
         self, path: Path, lock: SessionLock | None = None, id_lock: SessionLock | None = None
-    ) -> Mirror:
+    ) -> SessionWriter:
         """The file of a session that is kept here."""
         if self.blobs is None or not self.externalize_images:
-            return Mirror(path, self.report, lock=lock, id_lock=id_lock)
+            return SessionWriter(path, self.report, lock=lock, id_lock=id_lock)
         stored = partial(externalised, store=self.blobs)
-        return Mirror(path, self.report, lock=lock, id_lock=id_lock, stored=stored)
+        return SessionWriter(path, self.report, lock=lock, id_lock=id_lock, stored=stored)
 
 
 def new_session(
-    shelf: Shelf,
+    shelf: SessionLocation,
     *,
     id: str | None = None,
     parent: Path | str | None = None,
@@ -78,7 +78,7 @@ def new_session(
     return _begin(header, lines, shelf.stamps, shelf.mirror(path, id_lock=id_lock))
 
 
-def open_or_create(id: str, find: Callable[[], Path | None], shelf: Shelf) -> SessionLog:
+def open_or_create(id: str, find: Callable[[], Path | None], shelf: SessionLocation) -> SessionLog:
     """The session with exactly this id, which is a new one if ``find`` returns none."""
     if (found := find()) is None:
         lock = reserve_id(id, shelf)
@@ -89,7 +89,7 @@ def open_or_create(id: str, find: Callable[[], Path | None], shelf: Shelf) -> Se
     return open_session(found, shelf)
 
 
-def reserve_id(id: str, shelf: Shelf) -> SessionLock | None:
+def reserve_id(id: str, shelf: SessionLocation) -> SessionLock | None:
     """Keep other processes from creating a session of this id; ``SessionInUse`` if one does.
 
     The lock of a session file is not enough: its name holds the time too, so that several
@@ -110,7 +110,7 @@ def check_session_id(id: str) -> None:
         )
 
 
-def new_replica(header: Json, stamps: Stamps) -> SessionLog:
+def new_replica(header: Json, stamps: IdFactory) -> SessionLog:
     """The log of a session that runs elsewhere, before the first entry has come."""
     try:
         known = msgspec.convert({**header, "type": "session"}, SessionHeader)
@@ -119,7 +119,7 @@ def new_replica(header: Json, stamps: Stamps) -> SessionLog:
     return SessionLog(SessionFile(known, [], []), stamps, replica=True)
 
 
-def open_session(path: Path, shelf: Shelf) -> SessionLog:
+def open_session(path: Path, shelf: SessionLocation) -> SessionLog:
     """The session in a file; where there is no file or an empty one, a new session.
 
     ``SessionInUse`` if somebody has it open: it can still be forked. A file of an older version is
@@ -146,7 +146,7 @@ def open_session(path: Path, shelf: Shelf) -> SessionLog:
         raise
 
 
-def read_session(path: Path, stamps: Stamps, blobs: BlobStore | None = None) -> SessionFile:
+def read_session(path: Path, stamps: IdFactory, blobs: BlobStore | None = None) -> SessionFile:
     """What a session file holds. It is neither locked nor changed; it must exist."""
     lines = _read_lines(path, blobs)
     if not lines and not path.exists():
@@ -160,9 +160,9 @@ def _read_lines(path: Path, blobs: BlobStore | None) -> list[bytes]:
 
 
 def _begin(
-    header: SessionHeader, lines: Sequence[bytes], stamps: Stamps, mirror: Mirror | None
+    header: SessionHeader, lines: Sequence[bytes], stamps: IdFactory, mirror: SessionWriter | None
 ) -> SessionLog:
-    outlines = [found for line in lines if (found := outline(line)) is not None]
+    outlines = [found for line in lines if (found := read_outline(line)) is not None]
     log = SessionLog(
         SessionFile(header=header, lines=list(lines), outlines=outlines), stamps, mirror
     )

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import UNSET
 
 from pi.ai.messages import Json
-from pi.base.files import FileProblem, may_never_end, open_regular
+from pi.base.files import FileAccessError, is_special_file, open_regular
 from pi.base.json_lines import BadLine, decode_line, encode_line
 from pi.base.records import UNREADABLE, Record
 from pi.coding.session.entries import (
@@ -133,17 +133,17 @@ def read_file(path: Path) -> list[bytes]:
     """The lines of a file with their LF, which is the only thing that ends a line.
 
     There are none where there is no such file. A line without end, such as a file system may leave
-    after a crash, is ``FileProblem``: it would be in memory several times.
+    after a crash, is ``FileAccessError``: it would be in memory several times.
     """
     try:
-        if may_never_end(path):
+        if is_special_file(path):
             raise NotASession(path)
         with open_regular(path, buffering=_READ_AHEAD) as file:
             return [_whole(line, path) for line in lines_of(file)]
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        raise FileProblem(f"Cannot read {path}: {error.strerror or error}.") from error
+        raise FileAccessError(f"Cannot read {path}: {error.strerror or error}.") from error
 
 
 def lines_of(file: BinaryIO) -> Iterator[bytes | None]:
@@ -169,7 +169,7 @@ def lines_of(file: BinaryIO) -> Iterator[bytes | None]:
 def _whole(line: bytes | None, path: Path) -> bytes:
     if line is not None:
         return line
-    raise FileProblem(
+    raise FileAccessError(
         f"Cannot read {path}: it has a line of more than {LONGEST_LINE >> 20} MiB.",
         hint="No session of pi has such a line: the file is damaged, or not a session.",
     )
@@ -189,7 +189,7 @@ def parse_session(lines: list[bytes], path: Path, new_id: NewId) -> SessionFile:
     return SessionFile(_header(header), entries, outlines, migrated)
 
 
-def outline(line: bytes) -> Outline | None:
+def read_outline(line: bytes) -> Outline | None:
     """The outline of a line; ``None`` if it is no entry."""
     _, found = _entries([line])
     return found[0] if found else None

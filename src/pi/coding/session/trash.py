@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from pi.base.clock import Clock
 from pi.base.errors import PiError
-from pi.base.files import FileProblem, private_directory
+from pi.base.files import FileAccessError, private_directory
 from pi.base.processes import allow_listed, find_program, run
 from pi.coding.blobs.artifacts import artifact_directory
 from pi.coding.session.errors import SessionNotFound
@@ -74,7 +74,7 @@ class Trash:
                 private_directory(self._own)
                 shutil.move(path, next(free))
         except OSError as error:
-            raise FileProblem(
+            raise FileAccessError(
                 f"Cannot move {path} to the trash: {error.strerror or error}.",
                 hint="It was not deleted.",
             ) from error

@@ -14,9 +14,9 @@ from typing import TypeAlias
 
 from pi.base.errors import PiError
 from pi.base.files import (
+    FileAccessError,
     FileLock,
-    FileProblem,
-    LockedByAnother,
+    FileLocked,
     private_directory,
     read_regular,
     replace_file,
@@ -75,9 +75,9 @@ def lock_session(path: Path) -> SessionLock | None:
     lock = SessionLock(path)
     try:
         lock.__enter__()
-    except LockedByAnother as busy:
+    except FileLocked as busy:
         raise SessionInUse(path, lock.holder()) from busy
-    except FileProblem:
+    except FileAccessError:
         return None
     return lock
 
@@ -102,7 +102,7 @@ Report: TypeAlias = Callable[[str], None]
 _FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-class Mirror:
+class SessionWriter:
     """One session file that is being written.
 
     A new file appears, complete and at once, with the first line that is worth keeping; until then
@@ -209,7 +209,7 @@ class Mirror:
         if self._lock is None:
             self._lock = lock_session(self.path)
         if self.path.exists() and self.path.stat().st_size:
-            raise FileProblem(f"{self.path} was made by another program")
+            raise FileAccessError(f"{self.path} was made by another program")
         replace_file(self.path, b"".join(map(self._stored, self._waiting)))
         self._waiting.clear()
         self._file = self.path.stat()
@@ -218,7 +218,7 @@ class Mirror:
         fd = os.open(self.path, _FLAGS)
         try:
             if self._file is None or not os.path.samestat(os.fstat(fd), self._file):
-                raise FileProblem(f"{self.path} was replaced by another program")
+                raise FileAccessError(f"{self.path} was replaced by another program")
             start = b"\n" if _is_torn(fd) else b""
             while self._waiting:
                 _write_all(fd, start + self._stored(self._waiting[0]))

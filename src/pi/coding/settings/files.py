@@ -45,7 +45,7 @@ def migrated(raw: Json) -> Json:
     return new
 
 
-def merged(below: Json, above: Json) -> Json:
+def merge_layers(below: Json, above: Json) -> Json:
     """One layer over another: objects merge, lists of resources add up, the rest is replaced."""
     result = _merged_objects(below, above)
     for name in COMBINED:

@@ -13,7 +13,7 @@ from pi.ai.messages import Json
 from pi.base.clock import Clock, SystemClock
 from pi.base.errors import PiError
 from pi.base.records import Record
-from pi.coding.settings.files import SettingsFile, merged, migrated, value_at, with_value
+from pi.coding.settings.files import SettingsFile, merge_layers, migrated, value_at, with_value
 from pi.coding.settings.values import GLOBAL_ONLY, Values
 
 # Settings as records: each value is taken if it fits, and named if it does not. Pure.
@@ -106,7 +106,7 @@ class Settings:
         """
         nested: Json = {}
         for name, value in (values or {}).items():
-            nested = merged(nested, with_value({}, name.split("."), value))
+            nested = merge_layers(nested, with_value({}, name.split("."), value))
         return cls(overrides=nested)
 
     # Reading --------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ class Settings:
 
     def _merge(self) -> None:
         project = {name: value for name, value in self._project.items() if name not in GLOBAL_ONLY}
-        self._merged = merged(merged(self._user, project), self._overrides)
+        self._merged = merge_layers(merge_layers(self._user, project), self._overrides)
         self._sections.clear()
         for listener in tuple(self._listeners):
             listener()

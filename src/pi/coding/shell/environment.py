@@ -11,7 +11,7 @@ from pi.ai.auth.config_values import SHORTEST_SECRET
 from pi.ai.auth.secrets import EVERYDAY, SHORTEST_PART
 from pi.base.records import Record
 
-Reason: TypeAlias = Literal["credential", "dotenv", "git", "session", "denied"]
+WithheldReason: TypeAlias = Literal["credential", "dotenv", "git", "session", "denied"]
 
 MARKS = {"AI_AGENT": "pi", "PI_CODING_AGENT": "true"}
 """Tell every child who started it."""
@@ -69,7 +69,7 @@ class Withheld(Record):
     """A variable that commands do not see; its value is not told."""
 
     name: str
-    reason: Reason
+    reason: WithheldReason
 
 
 def withheld(environ: Mapping[str, str], rules: EnvironmentRules) -> list[Withheld]:
@@ -110,7 +110,7 @@ def service_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return allow_listed(environ) | MARKS
 
 
-def _reason(name: str, value: str, rules: EnvironmentRules) -> Reason | None:
+def _reason(name: str, value: str, rules: EnvironmentRules) -> WithheldReason | None:
     from pi.base.processes.environment import GIT_PLACES  # as above
 
     if _matches(name, rules.deny):

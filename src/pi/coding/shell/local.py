@@ -21,7 +21,7 @@ from pi.coding.shell.spill import SpillFolder, beyond
 if TYPE_CHECKING:
     from pi.agent.env import OnOutput
     from pi.base.processes import Child, Exit
-    from pi.base.processes.terminal import Terminal
+    from pi.base.processes.terminal import ChildTerminal
     from pi.coding.shell.output import Output
 
 
@@ -95,7 +95,7 @@ class LocalShell:
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
-        terminal: Terminal | None = None,
+        terminal: ChildTerminal | None = None,
         on_text: OnOutput = lambda text: None,
     ) -> Ended:
         """Run a command line to its end; what it wrote is in ``output`` however it ends.
@@ -132,7 +132,7 @@ class LocalShell:
         command: str,
         cwd: Path | None,
         env: Mapping[str, str] | None,
-        terminal: Terminal | None,
+        terminal: ChildTerminal | None,
     ) -> Child:
         from pi.base.processes import spawn
         from pi.coding.shell.locating import find_shell

@@ -76,7 +76,7 @@ def result_of(
     if end.timed_out:
         remark = f"Command timed out after {timeout:g} seconds"
         raise ToolFailed(with_remark(written, remark), details=failure)
-    text = shown_text(written) or NO_OUTPUT
+    text = bash_result_text(written) or NO_OUTPUT
     if end.exit_code != 0:
         raise ToolFailed(f"{text}\n\nCommand exited with code {end.exit_code}", details=failure)
     return ToolResult.of(text, details=details_of(written) or UNSET)
@@ -101,11 +101,11 @@ def cannot_start(problem: PiError) -> ToolFailed:
 
 def with_remark(written: Written, remark: str) -> str:
     """What was written before a command was ended, and why it was."""
-    text = shown_text(written)
+    text = bash_result_text(written)
     return f"{text}\n\n{remark}" if text else remark
 
 
-def shown_text(written: Written) -> str:
+def bash_result_text(written: Written) -> str:
     """The end of an output, and a notice if there is more of it."""
     tail = written.tail
     if not tail.truncated:

@@ -16,7 +16,7 @@ from pi.agent.tools.define import make_tool
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.messages import Json
 from pi.base.processes import SpawnFailed
-from pi.base.processes.terminal import Terminal
+from pi.base.processes.terminal import ChildTerminal
 from pi.base.records import Record
 from pi.coding.files.local import LocalFiles
 from pi.coding.shell.interception import DEFAULT_RULES, InterceptionRule, intercepted
@@ -133,7 +133,7 @@ class ExtendedOptions(Record):
     """Whether ``pty`` has an effect: there is somebody to show it to, and nobody forbids it."""
 
 
-class Surroundings(Record):
+class BashEnvironment(Record):
     """Where the tool runs its commands, and who should know."""
 
     shell: LocalShell
@@ -143,11 +143,11 @@ class Surroundings(Record):
     """Names of the tools that the model has."""
     variables: Callable[[], Mapping[str, str]] = dict
     """Tell a command of the session in which it runs."""
-    open_terminal: Callable[[Terminal, Output], None] = lambda terminal, output: None
+    open_terminal: Callable[[ChildTerminal, Output], None] = lambda terminal, output: None
     """Shows a terminal to the person."""
 
 
-def extended_bash_tool(around: Surroundings, options: ExtendedOptions) -> AgentTool:
+def extended_bash_tool(around: BashEnvironment, options: ExtendedOptions) -> AgentTool:
     """The tool."""
 
     async def bash(params: ExtendedParams, ctx: ToolContext) -> ToolResult:
@@ -187,7 +187,7 @@ class Call(Record):
 
 
 async def _as_job(
-    call: Call, around: Surroundings, ctx: ToolContext, patience: float | None
+    call: Call, around: BashEnvironment, ctx: ToolContext, patience: float | None
 ) -> ToolResult:
     """Run a command; after ``patience`` seconds it goes on without anybody waiting for it."""
     shown: list[Progress] = []
@@ -216,8 +216,8 @@ async def _as_job(
             shown.clear()
 
 
-async def _in_terminal(call: Call, around: Surroundings, ctx: ToolContext) -> ToolResult:
-    terminal, output = Terminal(), around.shell.new_output(harmless=True)
+async def _in_terminal(call: Call, around: BashEnvironment, ctx: ToolContext) -> ToolResult:
+    terminal, output = ChildTerminal(), around.shell.new_output(harmless=True)
     around.open_terminal(terminal, output)
     async with Progress(ctx.update, output) as progress:
         try:

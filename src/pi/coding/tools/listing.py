@@ -16,7 +16,7 @@ from msgspec import UNSET, UnsetType
 
 from pi.agent.tools.tool import ToolFailed, ToolResult
 from pi.ai.messages import Json
-from pi.base.files import may_never_end
+from pi.base.files import is_special_file
 from pi.base.records import Record
 from pi.coding.files.errors import node_text
 from pi.coding.files.local import EFFECTIVE_IDS
@@ -83,7 +83,7 @@ def is_there(place: Path) -> bool:
 
 def must_be_open(place: Path) -> None:
     """``ToolFailed`` for a file or folder that may not be read, and for what is neither."""
-    if may_never_end(place):
+    if is_special_file(place):
         raise ToolFailed(f"Cannot search {place}: it is a device or a pipe, not a regular file.")
     is_folder = place.is_dir()
     wanted = os.R_OK | os.X_OK if is_folder else os.R_OK
@@ -98,7 +98,7 @@ def must_be_open(place: Path) -> None:
 GIT_FOLDER = ".git"
 
 
-class Entry(Record):
+class WalkedFile(Record):
     """Something that was found; links are what they are, not what they lead to."""
 
     path: str
@@ -107,13 +107,13 @@ class Entry(Record):
     is_link: bool
 
 
-Ignores: TypeAlias = Callable[[Entry], bool]
+Ignores: TypeAlias = Callable[[WalkedFile], bool]
 """Whether an entry, and what is below it, is passed over."""
 
 
 def walk(
     root: Path, *, ignores: Ignores, stop: threading.Event, files: bool = True
-) -> Iterator[Entry]:
+) -> Iterator[WalkedFile]:
     """Every entry below ``root``, a folder before what is in it, names in order.
 
     Without ``files`` only folders and links, which is three times as fast.
@@ -134,12 +134,12 @@ def walk(
         waiting += reversed(inner)
 
 
-def _entries(root: Path, folder: str, *, files: bool) -> list[Entry]:
+def _entries(root: Path, folder: str, *, files: bool) -> list[WalkedFile]:
     lead = f"{folder}/" if folder else ""
     try:
         with os.scandir(root / folder) as found:
             entries = [
-                Entry(
+                WalkedFile(
                     path=lead + each.name,
                     is_folder=each.is_dir(follow_symlinks=False),
                     is_link=each.is_symlink(),
@@ -284,7 +284,7 @@ class _Paths:
             folder = folder.rpartition("/")[0]
 
 
-def _shown(entry: Entry) -> str:
+def _shown(entry: WalkedFile) -> str:
     return f"{entry.path}/" if entry.is_folder else entry.path
 
 
@@ -298,7 +298,7 @@ def _unless_ignored(tree: IgnoreTree) -> Ignores:
     return lambda entry: _is_git(entry) or tree.ignores(entry.path, is_folder=entry.is_folder)
 
 
-def _is_git(entry: Entry) -> bool:
+def _is_git(entry: WalkedFile) -> bool:
     return entry.path.rpartition("/")[2] == GIT_FOLDER
 
 

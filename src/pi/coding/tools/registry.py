@@ -29,7 +29,7 @@ class BuiltIn(Record, kw_only=False):
     """Advice for the rules, as long as the tool is on."""
 
 
-class Workplace(Record):
+class ToolWorkspace(Record):
     """What tools are built from. Everything that may change in a session is asked for anew."""
 
     files: LocalFiles
@@ -43,7 +43,7 @@ class Workplace(Record):
     """Another bash tool, such as the extended one."""
 
 
-def built_in_tools(place: Workplace) -> dict[str, BuiltIn]:
+def built_in_tools(place: ToolWorkspace) -> dict[str, BuiltIn]:
     """Every built-in tool by name, in the order in which models see them."""
     return {
         "read": BuiltIn(
@@ -82,44 +82,44 @@ def built_in_tools(place: Workplace) -> dict[str, BuiltIn]:
 # off unless somebody wants them. -----------------------------------------------------------------
 
 
-def _read(place: Workplace) -> AgentTool:
+def _read(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.read import read_tool
 
     return read_tool(place.files, image_limits=place.image_limits)
 
 
-def _bash(place: Workplace) -> AgentTool:
+def _bash(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.bash import bash_tool
 
     return bash_tool(place.shell, variables=place.session_variables)
 
 
-def _edit(place: Workplace) -> AgentTool:
+def _edit(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.edit import edit_tool
 
     return edit_tool(place.files)
 
 
-def _write(place: Workplace) -> AgentTool:
+def _write(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.write import write_tool
 
     return write_tool(place.files)
 
 
-def _grep(place: Workplace) -> AgentTool:
+def _grep(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.grep import grep_tool
 
     return grep_tool(place.files, place.programs, home=place.home)
 
 
-def _find(place: Workplace) -> AgentTool:
+def _find(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.find import find_tool
     from pi.coding.tools.listing import FileListing
 
     return find_tool(place.files, FileListing(place.programs, home=place.home))
 
 
-def _ls(place: Workplace) -> AgentTool:
+def _ls(place: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.ls import ls_tool
 
     return ls_tool(place.files)

@@ -9,13 +9,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from pi.base.tasks import TaskScope
-from pi.modes.interactive.layout import Frame, Leaving
-from pi.modes.interactive.startup import Start
+from pi.modes.interactive.layout import AppLayout, QuitKeys
+from pi.modes.interactive.startup import AppOptions
 from pi.tui.terminal import Terminal
 
 if TYPE_CHECKING:  # loaded behind the first frame
     from pi.ai.messages import Image
-    from pi.modes.interactive.session_lifecycle import Drafts, SessionView
+    from pi.modes.interactive.session_lifecycle import Drafts, SessionLifecycle
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ DRAFT_SECONDS = 0.5
 """How long a draft may be newer than its file."""
 
 
-async def run(start: Start) -> str:
+async def run(start: AppOptions) -> str:
     """Run the application on the terminal of the process; gives what to tell when it is over."""
     from pi.tui.terminals.posix import own_terminal  # tests bring their own terminal
 
@@ -34,23 +34,23 @@ async def run(start: Start) -> str:
 class App:
     """One run of the application on one terminal."""
 
-    def __init__(self, start: Start, terminal: Terminal, *, strict: bool = False) -> None:
+    def __init__(self, start: AppOptions, terminal: Terminal, *, strict: bool = False) -> None:
         self._start = start
         self._tasks = TaskScope(report=self._failed)
         self._ended = asyncio.Event()
         self._has_quit = False
         """Whether it ends because the person wants it to: what they wrote is then given up."""
-        self._frame = Frame(
+        self._frame = AppLayout(
             start, terminal, tasks=self._tasks, on_gone=self._ended.set, strict=strict
         )
-        self._leaving = Leaving(
+        self._leaving = QuitKeys(
             self._frame.composer,
             self._frame.keymap,
             clock=start.clock,
             tell=self._tell,
             quit=self.quit,
         )
-        self._view: SessionView | None = None
+        self._view: SessionLifecycle | None = None
         self._early: list[str] = []
         """What was sent before there was anything to send it to."""
         self._drafts: Drafts | None = None
@@ -111,9 +111,9 @@ class App:
         await asyncio.sleep(0)  # the first frame is on the terminal before anything is loaded
         # Importing takes as long as a few frames; in a thread, keys are seen between two modules.
         await asyncio.to_thread(self._start.load)
-        from pi.modes.interactive.session_lifecycle import Drafts, SessionView
+        from pi.modes.interactive.session_lifecycle import Drafts, SessionLifecycle
 
-        self._view = SessionView(
+        self._view = SessionLifecycle(
             self._start, self._frame, self._tasks, self._leaving, quit=self.quit
         )
         self._drafts = Drafts(self._start.agent_dir, self._start.cwd, name=os.urandom(4).hex())

@@ -15,9 +15,9 @@ from pi.base.errors import PiError
 from pi.base.processes import SpawnFailed
 from pi.base.processes.terminal import run_attached
 from pi.base.tasks import TaskScope
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.workspace import environment_of_programs
-from pi.modes.interactive.layout import Frame
+from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.modes.interactive.ui import Build, Level, OverlayShown, T
@@ -99,12 +99,12 @@ _PASSING: dict[Level, str] = {"info": "muted", "success": "success"}
 """Levels that are told in passing; others stay in the transcript."""
 
 
-class Screen:
+class AppUi:
     """Delegates to the parts of the screen; owns only who is asking."""
 
     def __init__(
         self,
-        frame: Frame,
+        frame: AppLayout,
         transcript: TranscriptView,
         activity: Activity,
         *,
@@ -119,7 +119,7 @@ class Screen:
         self._frame = frame
         self._transcript = transcript
         self._activity = activity
-        self._session: tuple[SessionPort, Host] | None = None
+        self._session: tuple[SessionPort, Machine] | None = None
         self._cwd = cwd
         self._system = system
         self.theme = frame.theme
@@ -131,7 +131,7 @@ class Screen:
         self.reload_session = reload
         self.quit = quit
 
-    def open(self, port: SessionPort, host: Host) -> None:
+    def open(self, port: SessionPort, host: Machine) -> None:
         """The session is there."""
         self._session = (port, host)
 
@@ -141,7 +141,7 @@ class Screen:
         return self._opened()[0]
 
     @property
-    def host(self) -> Host:
+    def host(self) -> Machine:
         """The machine and the person; ``RuntimeError`` before there is a session."""
         return self._opened()[1]
 
@@ -248,7 +248,7 @@ class Screen:
             tui.request_render(clear_scrollback=True)  # what stood there stands there still
             tui.start()
 
-    def _opened(self) -> tuple[SessionPort, Host]:
+    def _opened(self) -> tuple[SessionPort, Machine]:
         if self._session is None:
             raise RuntimeError("there is no session yet")
         return self._session

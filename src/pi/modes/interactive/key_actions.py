@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from pi.base.clock import Clock
 from pi.base.errors import PiError
-from pi.modes.interactive.app_ui import Screen
+from pi.modes.interactive.app_ui import AppUi
 from pi.modes.interactive.composer.composer import Composer
-from pi.modes.interactive.layout import DoublePress, Leaving
-from pi.modes.interactive.prompt_sender import Speaking
+from pi.modes.interactive.layout import DoublePressDetector, QuitKeys
+from pi.modes.interactive.prompt_sender import PromptSender
 from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.transcript.view import TranscriptView
 
@@ -29,17 +29,17 @@ _COMMANDS = {
 """Actions that are commands."""
 
 
-class Gestures:
+class KeyActions:
     """Knows whether Escape was pressed just before; all else it asks of the parts of the screen."""
 
     def __init__(
         self,
-        screen: Screen,
+        screen: AppUi,
         composer: Composer,
         transcript: TranscriptView,
         activity: Activity,
-        speaking: Speaking,
-        leaving: Leaving,
+        speaking: PromptSender,
+        leaving: QuitKeys,
         *,
         clock: Clock,
         suspend: Callable[[], None],
@@ -52,7 +52,7 @@ class Gestures:
         self._activity = activity
         self._speaking = speaking
         self._leaving = leaving
-        self._escapes = DoublePress(clock)
+        self._escapes = DoublePressDetector(clock)
         self._suspend_program = suspend
         self._paste_image = paste_image
         self._status_changed = status_changed

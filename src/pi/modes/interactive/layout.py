@@ -10,12 +10,12 @@ from pi.base.clock import Clock
 from pi.base.records import replace
 from pi.base.tasks import TaskScope
 from pi.modes.interactive.composer.composer import Composer
-from pi.modes.interactive.composer.prompt import TypingPause
-from pi.modes.interactive.startup import EarlySettings, Start, early_settings, load_keys
-from pi.modes.interactive.status.footer import Footer, FooterFacts, PassingNotice, short_folder
+from pi.modes.interactive.composer.prompt import TypingDetector
+from pi.modes.interactive.startup import AppOptions, EarlySettings, early_settings, load_keys
+from pi.modes.interactive.status.footer import Footer, FooterFacts, TransientNotice, short_folder
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_file import BadTheme
-from pi.modes.interactive.theme_selector import ThemeChoice, built_in, follows_terminal, themes_in
+from pi.modes.interactive.theme_file import InvalidTheme
+from pi.modes.interactive.theme_selector import ThemeSelector, built_in, follows_terminal, themes_in
 from pi.tui.component import Area, Component
 from pi.tui.containers import Container, Spacer
 from pi.tui.input.actions import platform_of
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # The place of the editor, in which dialogs take turns.
 
 
-class Slot:
+class DialogSlot:
     """Draws the component that came last; ``focus`` gives the keys to it.
 
     ``resident`` is what is there when nobody asks anything: what is drawn, and who takes the keys.
@@ -105,12 +105,12 @@ class Slot:
         self._focus(self._guests[-1] if self._guests else self._typist)
 
 
-class Frame:
+class AppLayout:
     """Everything that is on the screen from the first moment on."""
 
     def __init__(
         self,
-        start: Start,
+        start: AppOptions,
         terminal: Terminal,
         *,
         tasks: TaskScope,
@@ -136,39 +136,39 @@ class Frame:
         self.themes = self._new_themes(start, values)
         self.keymap = Keymap(platform=platform_of(start.system, start.environ))
         self.problems += load_keys(self.keymap, start.agent_dir)
-        self.composer = self._new_composer(tasks, TypingPause(start.clock), values)
+        self.composer = self._new_composer(tasks, TypingDetector(start.clock), values)
         self.header = Container()
         """For what stands above the conversation."""
         self.above = Container(self.header)
         """For what comes later: the transcript."""
         self.above_editor, self.below_editor = Container(), Container()
         """For what others show beside the editor."""
-        self.passing = PassingNotice(self.theme)
+        self.passing = TransientNotice(self.theme)
         self.footer = Footer(self.theme)
         self.footer.show(FooterFacts(cwd=short_folder(start.cwd, start.home), note="loading…"))
         self.bottom = Container(self.footer)
         """The footer, and what others show there."""
-        self.slot = Slot(self.composer.component, self.composer.prompt, self.tui.set_focus)
+        self.slot = DialogSlot(self.composer.component, self.composer.prompt, self.tui.set_focus)
         self.fullscreen: Fullscreen | None = None
         """Only when the whole screen is ours."""
         self._put_together(values)
         self.tui.set_focus(self.composer.prompt)
 
-    def _new_themes(self, start: Start, values: EarlySettings) -> ThemeChoice:
+    def _new_themes(self, start: AppOptions, values: EarlySettings) -> ThemeSelector:
         appearance = self.tui.appearance
-        themes = ThemeChoice(
+        themes = ThemeSelector(
             self.theme,
             files=lambda: themes_in(start.agent_dir / "themes"),
             scheme=lambda: appearance.scheme,
             redraw=self.tui.reset_display,
         )
-        with suppress(BadTheme):  # the session knows of more themes, and tells what is wrong
+        with suppress(InvalidTheme):  # the session knows of more themes, and tells what is wrong
             themes.use(start.theme or values.theme)
         appearance.on_change(themes.scheme_changed)
         return themes
 
     def _new_composer(
-        self, tasks: TaskScope, typing: TypingPause, values: EarlySettings
+        self, tasks: TaskScope, typing: TypingDetector, values: EarlySettings
     ) -> Composer:
         composer = Composer(
             self.theme,
@@ -235,7 +235,7 @@ TWICE_SECONDS = 0.5
 """Within this time a second press counts as two."""
 
 
-class DoublePress:
+class DoublePressDetector:
     """Remembers when one key was pressed last."""
 
     def __init__(self, clock: Clock) -> None:
@@ -253,7 +253,7 @@ class DoublePress:
 # The keys that clear what is written, and that lead out: they work from the first frame on.
 
 
-class Leaving:
+class QuitKeys:
     """Ctrl+C clears and leaves when pressed twice, Ctrl+D leaves where nothing is written.
 
     ``tell`` says something in passing.
@@ -272,7 +272,7 @@ class Leaving:
         self._keymap = keymap
         self._tell = tell
         self._quit = quit
-        self._presses = DoublePress(clock)
+        self._presses = DoublePressDetector(clock)
 
     def act(self, action: str) -> bool:
         """Do what an action says; whether it is one of these and meant something."""

@@ -32,7 +32,7 @@ class UnknownCommand(PiError):
     """What was typed looks like a command, and there is none of that name."""
 
 
-class Speaking:
+class PromptSender:
     """Sends what is submitted. What cannot be delivered yet waits, and is shown meanwhile.
 
     ``after_command`` is called when a command of the application has ended.

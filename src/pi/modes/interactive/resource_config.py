@@ -11,7 +11,7 @@ from pi.base.errors import PiError
 from pi.base.records import Record
 from pi.modes.interactive.dialogs.panel import LEAST_ROWS, Panel
 from pi.modes.interactive.startup import load_keys
-from pi.modes.interactive.status.footer import PassingNotice
+from pi.modes.interactive.status.footer import TransientNotice
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_selector import built_in
 from pi.tui.input.keymap import Keymap
@@ -24,7 +24,7 @@ _AROUND_THE_LIST = 9
 """Rows that the screen has beside it."""
 
 
-class Resource(Record):
+class PackageResource(Record):
     """Something that a package offers."""
 
     path: str
@@ -37,7 +37,7 @@ class Resource(Record):
         return f"[{'x' if on else ' '}] {self.about}"
 
 
-class Switch(Protocol):
+class ToggleResource(Protocol):
     """Changes what is used."""
 
     async def __call__(self, place: int, *, on: bool) -> None:
@@ -46,8 +46,8 @@ class Switch(Protocol):
 
 
 async def choose_resources(
-    resources: Sequence[Resource],
-    switch: Switch,
+    resources: Sequence[PackageResource],
+    switch: ToggleResource,
     terminal: Terminal,
     *,
     environ: Mapping[str, str],
@@ -61,7 +61,7 @@ async def choose_resources(
     tui = TUI(terminal, env=environ, on_gone=lambda: wishes.put_nowait(None))
     theme = Theme(built_in(tui.appearance.scheme), tui.capabilities.colours)
     shown = _listed(resources, theme, wishes, rows=terminal.size.rows, agent_dir=agent_dir)
-    notice = PassingNotice(theme)
+    notice = TransientNotice(theme)
     panel = Panel(theme, TITLE, shown)
     tui.add_child(panel)
     tui.add_child(notice)
@@ -79,7 +79,7 @@ async def choose_resources(
 
 
 def _listed(
-    resources: Sequence[Resource],
+    resources: Sequence[PackageResource],
     theme: Theme,
     wishes: asyncio.Queue[tuple[int, bool] | None],
     *,

@@ -9,9 +9,9 @@ from pi.base.terminal_text import sanitise
 from pi.coding.settings.settings import Settings
 from pi.coding.settings.values import Values
 from pi.coding.tools.images import ImageLimits
-from pi.modes.interactive.layout import Frame
-from pi.modes.interactive.startup import Start
-from pi.modes.interactive.theme_file import BadTheme
+from pi.modes.interactive.layout import AppLayout
+from pi.modes.interactive.startup import AppOptions
+from pi.modes.interactive.theme_file import InvalidTheme
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.tui.desktop import Clipboard, runner
 from pi.tui.images.graphics import Graphics
@@ -20,12 +20,12 @@ from pi.tui.text.width import expand_tabs
 from pi.tui.tui import TUI
 
 
-class SettingsFollower:
+class SettingsApplier:
     """Follows one settings object at a time; ``wanted_theme`` wins over the first that it finds."""
 
     def __init__(
         self,
-        frame: Frame,
+        frame: AppLayout,
         transcript: TranscriptView,
         graphics: Graphics | None,
         *,
@@ -90,7 +90,7 @@ class SettingsFollower:
         self._missing = None
         try:
             self._frame.themes.use(theme)
-        except BadTheme as problem:
+        except InvalidTheme as problem:
             if not self._has_begun:
                 self._missing = theme
                 return
@@ -105,7 +105,7 @@ MOST_FIRST_IDS = 0xF0_0000
 """Ids of pictures have 24 bits; this leaves a million for the session."""
 
 
-def system_clipboard(start: Start, write: Callable[[str], None]) -> Clipboard:
+def system_clipboard(start: AppOptions, write: Callable[[str], None]) -> Clipboard:
     """The clipboard that the person uses; ``write`` sends to their terminal."""
     from pi.base.processes import find_program  # needed when something is copied
 

@@ -11,18 +11,18 @@ from pi.base.tasks import TaskScope
 from pi.coding.compaction.events import CompactionEnd
 from pi.coding.extension_host.errors import ExtensionFailed
 from pi.coding.extension_host.events.session import ThinkingLevelChanged
-from pi.modes.interactive.app_ui import Screen
-from pi.modes.interactive.composer.pasting import Clipping, why_unseen
+from pi.modes.interactive.app_ui import AppUi
+from pi.modes.interactive.composer.pasting import PasteHandler, image_unsupported_reason
 from pi.modes.interactive.extensions.connection import ExtensionConnection
-from pi.modes.interactive.extensions.ui import Showing
-from pi.modes.interactive.key_actions import Gestures
-from pi.modes.interactive.layout import Frame, Leaving
-from pi.modes.interactive.prompt_sender import Speaking
-from pi.modes.interactive.screen_settings import SettingsFollower, graphics_for, system_clipboard
-from pi.modes.interactive.startup import Opened, Start
+from pi.modes.interactive.extensions.ui import DisplayControls
+from pi.modes.interactive.key_actions import KeyActions
+from pi.modes.interactive.layout import AppLayout, QuitKeys
+from pi.modes.interactive.prompt_sender import PromptSender
+from pi.modes.interactive.screen_settings import SettingsApplier, graphics_for, system_clipboard
+from pi.modes.interactive.startup import AppOptions, OpenedSession
 from pi.modes.interactive.status.activity import Activity
-from pi.modes.interactive.status.status import Status, Window
-from pi.modes.interactive.transcript.block import Look
+from pi.modes.interactive.status.status import StatusRegion, WindowTitle
+from pi.modes.interactive.transcript.block import TranscriptOptions
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.modes.log_file import more_in_log
 from pi.tui.input.keymap import Keymap
@@ -34,7 +34,7 @@ LEAST_TOKENS = 4000
 """Tokens below which a miss is not worth a word."""
 
 
-class CacheWatch:
+class CacheMissDetector:
     """Compares every answer with the one before it."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ def _told(usage: Usage, cached: int) -> str:
     return f"Cache miss: {lost:,} tokens that the provider's cache had were read anew."
 
 
-class SessionRegions:
+class SessionController:
     """Made behind the first frame; ``cwd`` is the folder of the session, or of the start.
 
     ``screen`` is the whole as dialogs see it; ``speaking`` takes what is sent.
@@ -69,10 +69,10 @@ class SessionRegions:
 
     def __init__(
         self,
-        start: Start,
-        frame: Frame,
+        start: AppOptions,
+        frame: AppLayout,
         tasks: TaskScope,
-        leaving: Leaving,
+        leaving: QuitKeys,
         *,
         cwd: Callable[[], Path],
         quit: Callable[[], None],
@@ -81,10 +81,10 @@ class SessionRegions:
         self._frame = frame
         self._tasks = tasks
         self._cwd = cwd
-        self._cache = CacheWatch()
+        self._cache = CacheMissDetector()
         tui = frame.tui
         activity = Activity(start.clock, interrupt_key=_shown(frame.keymap, "app.interrupt"))
-        window = Window(
+        window = WindowTitle(
             tui.terminal.write,
             tui.capabilities,
             watch=tui.negotiation.follow_focus,
@@ -94,7 +94,7 @@ class SessionRegions:
         self.status = self._new_status(activity, window)
         self.transcript = TranscriptView(self._look())
         frame.above.add_child(self.transcript.component)
-        self.follower = SettingsFollower(
+        self.follower = SettingsApplier(
             frame, self.transcript, graphics_for(tui, start.environ), wanted_theme=start.theme
         )
         self.screen = self._new_screen(activity, quit)
@@ -102,10 +102,10 @@ class SessionRegions:
             self.screen,
             frame,
             self.transcript,
-            Showing(activity, window, self.transcript, refresh=self.screen.refresh),
+            DisplayControls(activity, window, self.transcript, refresh=self.screen.refresh),
             reloaded=self._reloaded,
         )
-        self.speaking = Speaking(
+        self.speaking = PromptSender(
             self.screen,
             frame.composer,
             self.transcript,
@@ -114,7 +114,7 @@ class SessionRegions:
         )
         self._gestures = self._connected(activity, leaving)
 
-    def open(self, opened: Opened) -> None:
+    def open(self, opened: OpenedSession) -> None:
         """The session is there: show the conversation so far, and all that comes."""
         opened.port.subscribe(self._hear)
         self.screen.open(opened.port, opened.host)
@@ -192,9 +192,9 @@ class SessionRegions:
 
     # How it is put together -----------------------------------------------------------------------
 
-    def _new_status(self, activity: Activity, window: Window) -> Status:
+    def _new_status(self, activity: Activity, window: WindowTitle) -> StatusRegion:
         frame, start = self._frame, self._start
-        return Status(
+        return StatusRegion(
             frame.theme,
             activity,
             frame.footer,
@@ -211,9 +211,9 @@ class SessionRegions:
         self._frame.composer.show_label(label)
         self._frame.tui.request_component_render(self._frame.composer.component)
 
-    def _look(self) -> Look:
+    def _look(self) -> TranscriptOptions:
         frame = self._frame
-        return Look(
+        return TranscriptOptions(
             theme=frame.theme,
             cwd=self._cwd,
             home=self._start.home,
@@ -222,8 +222,8 @@ class SessionRegions:
             has_hyperlinks=frame.tui.capabilities.hyperlinks,
         )
 
-    def _new_screen(self, activity: Activity, quit: Callable[[], None]) -> Screen:
-        return Screen(
+    def _new_screen(self, activity: Activity, quit: Callable[[], None]) -> AppUi:
+        return AppUi(
             self._frame,
             self.transcript,
             activity,
@@ -238,19 +238,19 @@ class SessionRegions:
 
     def _why_unseen(self) -> str:
         """Why the model would not see a picture; nothing if it would, or who answers is unknown."""
-        return why_unseen(self.screen.port) if self.speaking.is_open else ""
+        return image_unsupported_reason(self.screen.port) if self.speaking.is_open else ""
 
-    def _connected(self, activity: Activity, leaving: Leaving) -> Gestures:
+    def _connected(self, activity: Activity, leaving: QuitKeys) -> KeyActions:
         """What keys mean; whatever the person does at the screen leads to us now."""
         frame = self._frame
-        clipping = Clipping(
+        clipping = PasteHandler(
             self._start,
             self.screen,
             frame.composer,
             limits=self.follower.image_limits,
             why_unseen=self._why_unseen,
         )
-        gestures = Gestures(
+        gestures = KeyActions(
             self.screen,
             frame.composer,
             self.transcript,

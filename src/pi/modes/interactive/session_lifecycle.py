@@ -10,18 +10,18 @@ from pathlib import Path
 
 from pi.ai.messages import Image
 from pi.base.errors import PiError
-from pi.base.files import FileLock, LockedByAnother, private_directory, read_regular, replace_file
+from pi.base.files import FileLock, FileLocked, private_directory, read_regular, replace_file
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import sanitise
 from pi.coding.export.redaction import Redactor
-from pi.coding.trust import Choice
-from pi.modes.interactive.app_ui import Screen
+from pi.coding.trust import TrustChoice
+from pi.modes.interactive.app_ui import AppUi
 from pi.modes.interactive.composer.completion import suggestions
 from pi.modes.interactive.composer.composer import Composer
 from pi.modes.interactive.extensions.connection import rescue_on
-from pi.modes.interactive.layout import Frame, Leaving
-from pi.modes.interactive.session_controller import SessionRegions
-from pi.modes.interactive.startup import Opened, Opening, Start
+from pi.modes.interactive.layout import AppLayout, QuitKeys
+from pi.modes.interactive.session_controller import SessionController
+from pi.modes.interactive.startup import AppOptions, OpenContext, OpenedSession
 from pi.modes.interactive.transcript.block import Block
 from pi.modes.interactive.transcript.notices import LinesBlock, NoticeBlock
 from pi.modes.interactive.ui import Commands, Ui
@@ -38,7 +38,7 @@ _CHOOSING = "tui.select."
 
 
 @contextmanager
-def writing_on(tui: TUI, keymap: Keymap, composer: Composer) -> Iterator[None]:
+def type_ahead_to_composer(tui: TUI, keymap: Keymap, composer: Composer) -> Iterator[None]:
     """Let text reach the editor although a dialog without a field for it has the keys.
 
     So does whatever is pressed in the middle of it: an Enter there is the end of a message, and
@@ -73,29 +73,29 @@ POLL_SECONDS = 4.0
 """How often to look whether somebody changed the branch or the theme."""
 
 
-class SessionView:
+class SessionLifecycle:
     """Owns the session, once it is there, and the regions that show it."""
 
     def __init__(
         self,
-        start: Start,
-        frame: Frame,
+        start: AppOptions,
+        frame: AppLayout,
         tasks: TaskScope,
-        leaving: Leaving,
+        leaving: QuitKeys,
         *,
         quit: Callable[[], None],
     ) -> None:
         self._start = start
         self._frame = frame
         self._tasks = tasks
-        self._opened: Opened | None = None
+        self._opened: OpenedSession | None = None
         self._end_log: Callable[[], None] = lambda: None
         self._secrets: tuple[str, ...] = ()
         self._redactor = Redactor()
-        self._regions = SessionRegions(start, frame, tasks, leaving, cwd=self._cwd, quit=quit)
+        self._regions = SessionController(start, frame, tasks, leaving, cwd=self._cwd, quit=quit)
 
     @property
-    def screen(self) -> Screen:
+    def screen(self) -> AppUi:
         """The whole as dialogs see it."""
         return self._regions.screen
 
@@ -121,7 +121,7 @@ class SessionView:
         speaking = self._regions.speaking
         for text in early:
             speaking.submit(text)
-        opening = Opening(
+        opening = OpenContext(
             ask_trust=self._ask_trust,
             report=self._report,
             ui=self.screen,
@@ -160,8 +160,8 @@ class SessionView:
 
     # Opening --------------------------------------------------------------------------------------
 
-    async def _ask_trust(self, folder: Path) -> Choice | None:
-        with writing_on(self._frame.tui, self._frame.keymap, self._frame.composer):
+    async def _ask_trust(self, folder: Path) -> TrustChoice | None:
+        with type_ahead_to_composer(self._frame.tui, self._frame.keymap, self._frame.composer):
             return await self._start.ask_trust(self.screen, folder)
 
     def _report(self, text: str) -> None:
@@ -173,7 +173,7 @@ class SessionView:
     def _why_unsaved(self) -> str | None:
         return self._opened.port.facts.problem if self._opened else None
 
-    def _introduce(self, opened: Opened) -> None:
+    def _introduce(self, opened: OpenedSession) -> None:
         values = opened.port.settings.values
         if opened.lines and (self._start.verbose or not values.quiet_startup):
             self._frame.header.add_child(self._introduction(opened.lines))
@@ -189,7 +189,7 @@ class SessionView:
 
     # Beginning ------------------------------------------------------------------------------------
 
-    async def _begin(self, opened: Opened) -> None:
+    async def _begin(self, opened: OpenedSession) -> None:
         """Let the conversation begin: everybody is told, then whoever waits is heard."""
         commands, regions = self._start.commands(self.screen), self._regions
         regions.extensions.complete_with(suggestions(opened.port, opened.host, commands, self._cwd))
@@ -209,7 +209,7 @@ class SessionView:
             else:
                 self._write_back(text, images)
 
-    async def _choose_session(self, opened: Opened, commands: Commands) -> bool:
+    async def _choose_session(self, opened: OpenedSession, commands: Commands) -> bool:
         """Run the command that chooses a session; whether another one is open now.
 
         Until it ends nothing is sent: it would go to the session that is left.
@@ -342,7 +342,7 @@ def _is_held(path: Path) -> bool:
     try:
         with FileLock(lock):
             pass
-    except LockedByAnother:
+    except FileLocked:
         return True
     lock.unlink(missing_ok=True)
     return False

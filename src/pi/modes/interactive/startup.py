@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from pi.base.files import read_if_exists, read_regular
 from pi.base.records import UNREADABLE, Record
-from pi.tui.input.keymap import Keymap, UserKeys, read_user_keys
+from pi.tui.input.keymap import KeyBindings, Keymap, read_user_keys
 
 if TYPE_CHECKING:
     from pi.ai.messages import Image
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from pi.coding.extension_host.watchdog import OnStall
     from pi.coding.port.session import SessionPort
     from pi.coding.port.ui import ExtensionUI
-    from pi.coding.runtime.machine import Host
-    from pi.coding.trust import AskPerson, Choice
+    from pi.coding.runtime.machine import Machine
+    from pi.coding.trust import AskTrust, TrustChoice
     from pi.modes.interactive.ui import Commands, Ui
 
 
-class Opening(Record):
+class OpenContext(Record):
     """What the opening of a session may ask of the screen."""
 
-    ask_trust: AskPerson
+    ask_trust: AskTrust
     report: Callable[[str], None]
     """Tell the person something, in a line."""
     ui: Ui
@@ -39,11 +39,11 @@ class Opening(Record):
     """What to do, in a thread of its own, when an extension holds everything up."""
 
 
-class Opened(Record):
+class OpenedSession(Record):
     """A session, and what belongs to it."""
 
     port: SessionPort
-    host: Host
+    host: Machine
     lines: tuple[str, ...] = ()
     """What was loaded, for the person to read."""
     note: str = ""
@@ -67,18 +67,18 @@ class Opened(Record):
     """Called when the session is closed; gives how to come back to it, or nothing."""
 
 
-OpenSession: TypeAlias = Callable[[Opening], Awaitable[Opened]]
+OpenSession: TypeAlias = Callable[[OpenContext], Awaitable[OpenedSession]]
 """Opens the session behind the first frame; whoever calls it closes what it gives."""
 
 
-class Start(Record):
+class AppOptions(Record):
     """How the application is started."""
 
     load: Callable[[], None]
     """Imports what ``open`` needs. Runs in a thread, so that keys are seen meanwhile."""
     open: OpenSession
     commands: Callable[[Ui], Commands]
-    ask_trust: Callable[[Ui, Path], Awaitable[Choice | None]]
+    ask_trust: Callable[[Ui, Path], Awaitable[TrustChoice | None]]
     environ: Mapping[str, str]
     cwd: Path
     home: Path
@@ -147,11 +147,11 @@ def load_keys(keymap: Keymap, agent_dir: Path) -> tuple[str, ...]:
     return (*keys.problems, *shared)
 
 
-def _read(path: Path) -> UserKeys:
+def _read(path: Path) -> KeyBindings:
     content = read_if_exists(path)
     if content is None:
-        return UserKeys(bindings={})
+        return KeyBindings(bindings={})
     try:
         return read_user_keys(msgspec.json.decode(content))
     except UNREADABLE as problem:
-        return UserKeys(bindings={}, problems=(f"{path} is not JSON: {problem}",))
+        return KeyBindings(bindings={}, problems=(f"{path} is not JSON: {problem}",))

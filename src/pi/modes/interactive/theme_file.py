@@ -49,7 +49,7 @@ OPTIONAL = {
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
 
 
-class BadTheme(PiError):
+class InvalidTheme(PiError):
     """A theme file cannot be used."""
 
 
@@ -61,23 +61,23 @@ class Palette(Record):
 
 
 def read_theme(content: bytes, where: str) -> Palette:
-    """The theme in a file; ``BadTheme`` tells what is wrong and ``where``."""
+    """The theme in a file; ``InvalidTheme`` tells what is wrong and ``where``."""
     try:
         document = msgspec.json.decode(content)
     except UNREADABLE as problem:
-        raise BadTheme(f"{where} is not JSON: {problem}") from problem
+        raise InvalidTheme(f"{where} is not JSON: {problem}") from problem
     match document:
         case {"name": str() as name, "colors": dict() as colours}:
             variables = document.get("vars", {})
         case _:
-            raise BadTheme(
+            raise InvalidTheme(
                 f'{where} is not a theme: it needs a "name" and "colors".',
                 hint="Copy a theme that works and change it.",
             )
     if not name or "/" in name:
-        raise BadTheme(f'{where}: the name of a theme must not be empty or hold "/".')
+        raise InvalidTheme(f'{where}: the name of a theme must not be empty or hold "/".')
     if missing := [token for token in REQUIRED if token not in colours]:
-        raise BadTheme(f"{where}: these colors are missing: {', '.join(missing)}.")
+        raise InvalidTheme(f"{where}: these colors are missing: {', '.join(missing)}.")
     resolve = _Resolver(variables if isinstance(variables, dict) else {}, where)
     found = {token: resolve(value, token) for token, value in colours.items()}
     for token, stand_in in OPTIONAL.items():
@@ -109,7 +109,7 @@ class _Resolver:
         while isinstance(value, str) and value in self._variables:
             if value in seen:
                 chain = " → ".join([*seen, value])
-                raise BadTheme(f'{self._where}: "{token}" goes round in a circle: {chain}.')
+                raise InvalidTheme(f'{self._where}: "{token}" goes round in a circle: {chain}.')
             seen.append(value)
             value = self._variables[value]
         match value:
@@ -119,7 +119,7 @@ class _Resolver:
                 return value
             case int() if not isinstance(value, bool) and 0 <= value <= 255:
                 return value
-        raise BadTheme(
+        raise InvalidTheme(
             f'{self._where}: "{token}" is {value!r}, which is no colour.',
             hint='Use "#rrggbb", a number from 0 to 255, the name of a var, or "" for the default.',
         )

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from pi.base.files import read_regular
 from pi.base.records import Record
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_file import BadTheme, Palette, read_theme, theme_name
+from pi.modes.interactive.theme_file import InvalidTheme, Palette, read_theme, theme_name
 from pi.tui.negotiation import Scheme
 
 BUILT_IN = Path(__file__).parent / "themes"
@@ -19,7 +19,7 @@ FindFiles: TypeAlias = Callable[[], Iterable[Path]]
 """Gives the files of themes that there are now."""
 
 
-class ThemeChoice:
+class ThemeSelector:
     """Finds themes, the built-in ones last, and shows the one that is wanted.
 
     ``files`` gives the files of themes, what wins first; ``scheme`` tells whether the terminal is
@@ -61,7 +61,8 @@ class ThemeChoice:
     def use(self, wanted: str | None) -> None:
         """Show what the setting says: a name, ``light/dark``, or nothing for the terminal's.
 
-        ``BadTheme`` if there is none of that name or it cannot be read, be it only the other one
+        ``InvalidTheme`` if there is none of that name or it cannot be read, be it only the other
+        one
         of a pair; the old one stays then.
         """
         if wanted is not None and "/" in wanted:
@@ -72,13 +73,13 @@ class ThemeChoice:
         self._wanted = wanted
 
     def palette(self, name: str) -> Palette:
-        """The colours of a theme, without showing it; ``BadTheme`` if it cannot be read."""
+        """The colours of a theme, without showing it; ``InvalidTheme`` if it cannot be read."""
         return self._find(name).palette
 
     def scheme_changed(self, scheme: Scheme) -> None:
         """The terminal has become dark or light."""
         if self.follows_terminal:
-            with suppress(BadTheme):  # it was there when it was chosen
+            with suppress(InvalidTheme):  # it was there when it was chosen
                 self._show(self._find(self._name(self._wanted)))
 
     def reload_if_changed(self) -> None:
@@ -88,7 +89,7 @@ class ThemeChoice:
         path, written = self._shown
         file = _opened(path)
         if file is not None and file.written != written:
-            with suppress(BadTheme):  # it is being written: the next look finds it whole
+            with suppress(InvalidTheme):  # it is being written: the next look finds it whole
                 self._show(file)
 
     def _name(self, wanted: str | None) -> str:
@@ -109,7 +110,7 @@ class ThemeChoice:
         if by_file_name is not None:
             return by_file_name
         known = ", ".join(self.names)
-        raise BadTheme(f'There is no theme "{name}".', hint=f"There are: {known}.")
+        raise InvalidTheme(f'There is no theme "{name}".', hint=f"There are: {known}.")
 
     def _show(self, file: _ThemeFile) -> None:
         palette = file.palette
@@ -140,7 +141,7 @@ class _ThemeFile(Record, kw_only=False):
 
     @property
     def palette(self) -> Palette:
-        """Its colours; ``BadTheme`` if it cannot be read."""
+        """Its colours; ``InvalidTheme`` if it cannot be read."""
         return read_theme(self.content, str(self.path))
 
 

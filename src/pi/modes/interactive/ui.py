@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 from pi.base.clock import Clock
 from pi.base.tasks import TaskScope
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_selector import ThemeChoice
+from pi.modes.interactive.theme_selector import ThemeSelector
 from pi.tui.completion.sources import Command
 from pi.tui.component import Component
 from pi.tui.desktop import Clipboard
@@ -41,7 +41,7 @@ class Ui(Protocol):
         ...
 
     @property
-    def host(self) -> Host:
+    def host(self) -> Machine:
         """The machine and the person: environment, folders, clock."""
         ...
 
@@ -56,7 +56,7 @@ class Ui(Protocol):
         ...
 
     @property
-    def themes(self) -> ThemeChoice:
+    def themes(self) -> ThemeSelector:
         """The themes that there are, and which one is shown."""
         ...
 

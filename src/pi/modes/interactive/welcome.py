@@ -87,7 +87,7 @@ WARNING = (
 )
 
 
-async def warn_of_extra_usage(ui: Ui) -> None:
+async def warn_about_extra_billing(ui: Ui) -> None:
     """Tell it if the login is what the model is asked with, and the person wants to be told."""
     model, wanted = ui.port.models.current, ui.port.settings.values.warnings.anthropic_extra_usage
     if model is None or model.provider != PROVIDER or not wanted:

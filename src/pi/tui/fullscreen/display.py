@@ -10,9 +10,9 @@ from pi.tui.component import Area, Component
 from pi.tui.display import Leave
 from pi.tui.images import protocols
 from pi.tui.input.reports import MouseReport
-from pi.tui.mouse import MouseAnswer, MouseEvent, MouseType, TakesMouse
+from pi.tui.mouse import MouseEvent, MouseResult, MouseTarget, MouseType
 from pi.tui.overlays import OverlayHandle
-from pi.tui.screen.pane_match import Tape
+from pi.tui.screen.pane_match import PaneText
 from pi.tui.screen.rows import (
     WRAP_OFF,
     WRAP_ON,
@@ -64,7 +64,7 @@ class MouseRouter:
 
     def route(
         self, report: MouseReport, targets: list[Area]
-    ) -> tuple[MouseAnswer, Component | None]:
+    ) -> tuple[MouseResult, Component | None]:
         """Deliver a report; the answer of whoever handled it, and who that was."""
         kinds: list[MouseType] = [report.action]
         if report.action == "press":
@@ -75,11 +75,11 @@ class MouseRouter:
             self._clicked = self._pressed
         elif report.action in ("drag", "wheel", "move"):
             self._pressed = self._clicked = None
-        answer, owner = MouseAnswer(), None
+        answer, owner = MouseResult(), None
         for kind in kinds:
             given, handler = self._deliver(kind, report, targets)
             if handler is not None:
-                answer = MouseAnswer(
+                answer = MouseResult(
                     handled=True,
                     focus=answer.focus or given.focus,
                     render=answer.render or given.render,
@@ -91,10 +91,10 @@ class MouseRouter:
 
     def _deliver(
         self, kind: MouseType, report: MouseReport, targets: list[Area]
-    ) -> tuple[MouseAnswer, Component | None]:
+    ) -> tuple[MouseResult, Component | None]:
         for target in [self._captured] if self._captured else targets:
             component: object = target.component
-            if not isinstance(component, TakesMouse):
+            if not isinstance(component, MouseTarget):
                 continue
             clicks = self._clicks if kind == "click" else 0
             answer = component.handle_mouse(_seen_from(target, kind, report, clicks))
@@ -102,7 +102,7 @@ class MouseRouter:
                 if answer.capture:
                     self._captured = target
                 return answer, target.component
-        return MouseAnswer(), None
+        return MouseResult(), None
 
 
 def _seen_from(area: Area, kind: MouseType, report: MouseReport, clicks: int) -> MouseEvent:
@@ -193,7 +193,7 @@ class FullscreenDisplay:
         log.debug("fullscreen (repaint %s): %d rows at %d columns", repaint.value, height, width)
         return f"{BEGIN_SYNC}{output}{END_SYNC}" if self.synchronized else output
 
-    def resize(self, size: Size, tape: Tape | None = None) -> Repaint:
+    def resize(self, size: Size, tape: PaneText | None = None) -> Repaint:
         """Take another size; the screen is ours, so all of it is painted."""
         self._size = size
         return Repaint.WINDOW

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from pi.tui.component import Area, Component
 from pi.tui.fullscreen.text_search import (
     Match,
-    Selection,
+    TextSelection,
     find_all,
     followed,
     marked,
@@ -18,7 +18,7 @@ from pi.tui.fullscreen.text_search import (
     word_at,
 )
 from pi.tui.images import protocols
-from pi.tui.mouse import MouseAnswer, MouseEvent
+from pi.tui.mouse import MouseEvent, MouseResult
 from pi.tui.style import Paint, inverse, unpainted
 from pi.tui.text.width import pad_to_width, slice_columns
 
@@ -79,7 +79,7 @@ class ScrollView:
         self._offset = 0
         self._at_end = follow == "end"
         self._pressed = (0, 0)
-        self._selection: Selection | None = None
+        self._selection: TextSelection | None = None
         self._search = ""
         self._match: Match | None = None
 
@@ -196,33 +196,33 @@ class ScrollView:
             self.scroll_to(self._match.row - self._height // 2)
         return index + 1, len(matches)
 
-    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
+    def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
         """Scroll with the wheel; mark by dragging, or by two clicks or three; unmark by one."""
         match event.type:
             case "wheel":
                 moved = self.scroll_by(event.wheel_delta * WHEEL_ROWS)
-                return MouseAnswer(handled=moved or self._overscroll == "contain", render=moved)
+                return MouseResult(handled=moved or self._overscroll == "contain", render=moved)
             case "press" if event.button == "left":
                 self._selection, self._pressed = None, self._cell(event)
-                return MouseAnswer(handled=True, capture=True, render=True)
+                return MouseResult(handled=True, capture=True, render=True)
             case "drag" if event.button == "left":
                 self._drag(event)
-                return MouseAnswer(handled=True, render=True)
+                return MouseResult(handled=True, render=True)
             case "release" if self._selection is not None:
                 return self._marked()
             case "click" if event.button == "left" and event.click_count > 1:
                 row, column = self._cell(event)
                 is_word = event.click_count == 2
-                whole = Selection(anchor=(row, 0), head=(row, self._width))
+                whole = TextSelection(anchor=(row, 0), head=(row, self._width))
                 self._selection = word_at(self._rows, row, column) if is_word else whole
                 return self._marked()
             case _:
                 return None
 
-    def _marked(self) -> MouseAnswer:
+    def _marked(self) -> MouseResult:
         if self._on_select is not None and (text := self.selected):
             self._on_select(text)
-        return MouseAnswer(handled=True, render=True)
+        return MouseResult(handled=True, render=True)
 
     @property
     def _last_offset(self) -> int:
@@ -235,7 +235,7 @@ class ScrollView:
         """Move the end of the selection; beyond the edge the text scrolls along."""
         if event.y < 0 or event.y >= self._height:
             self.scroll_by(-1 if event.y < 0 else 1)
-        self._selection = Selection(anchor=self._pressed, head=self._cell(event))
+        self._selection = TextSelection(anchor=self._pressed, head=self._cell(event))
 
     def _cell(self, event: MouseEvent) -> tuple[int, int]:
         """The row and column of the child under the mouse, or the nearest that is visible."""

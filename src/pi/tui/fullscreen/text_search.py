@@ -43,7 +43,7 @@ def find_all(rows: Sequence[str], text: str) -> list[Match]:
 _WORD = re.compile(r"[\w./~:@%&=?#+-]+")
 
 
-class Selection(Record):
+class TextSelection(Record):
     """From the cell where the mouse went down to the cell where it is now, in rows of content."""
 
     anchor: tuple[int, int]
@@ -65,18 +65,18 @@ class Selection(Record):
         return (start, min(end, width)) if start < min(end, width) else None
 
 
-def word_at(rows: Sequence[str], row: int, column: int) -> Selection | None:
+def word_at(rows: Sequence[str], row: int, column: int) -> TextSelection | None:
     """The word, path or address at a cell, without the punctuation behind it."""
     plain = strip_sequences(rows[row]) if 0 <= row < len(rows) else ""
     for word in _WORD.finditer(plain):
         start = visible_width(plain[: word.start()])
         end = start + visible_width(word[0].rstrip(".:?")) - 1
         if start <= column <= end:
-            return Selection(anchor=(row, start), head=(row, end))
+            return TextSelection(anchor=(row, start), head=(row, end))
     return None
 
 
-def selected_text(rows: Sequence[str], selection: Selection) -> str:
+def selected_text(rows: Sequence[str], selection: TextSelection) -> str:
     """What a selection holds, without styles and without spaces at the ends of rows."""
     (first, _), (last, _) = selection.ends
     lines: list[str] = []

@@ -10,7 +10,7 @@ from pi.base.pictures import ONE_AT_A_TIME, open_picture
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.tui.images import protocols
-from pi.tui.images.protocols import Cells, Size, fit, media_type, picture_size
+from pi.tui.images.protocols import CellExtent, PixelSize, fit, media_type, picture_size
 from pi.tui.input.reports import DEFAULT_CELL
 from pi.tui.style import Paint, unpainted
 from pi.tui.terminal import ImageProtocol
@@ -53,24 +53,24 @@ class ImageBudget:
 DEFAULT_LIMIT = 20
 
 
-class Picture(Record):
+class ImageData(Record):
     """A picture as it came, with what was read from it."""
 
     data: bytes
-    size: Size | None
+    size: PixelSize | None
     """In pixels; nothing if that cannot be read, and then it cannot be shown."""
     mime: str
     name: str = ""
 
 
-def picture(data: bytes | str, mime: str = "", name: str = "") -> Picture:
+def picture(data: bytes | str, mime: str = "", name: str = "") -> ImageData:
     """A picture from bytes or base64; what the bytes say wins over ``mime``."""
     if isinstance(data, str):
         data = _decoded(data)
-    return Picture(data=data, size=picture_size(data), mime=media_type(data) or mime, name=name)
+    return ImageData(data=data, size=picture_size(data), mime=media_type(data) or mime, name=name)
 
 
-def as_png(shown: Picture) -> Picture:
+def as_png(shown: ImageData) -> ImageData:
     """The picture as a PNG, which is all that Kitty takes.
 
     Takes a while for anything else: call it in a thread before the picture is shown. Raises
@@ -110,12 +110,12 @@ class Graphics:
         self._has_placeholders = has_placeholders
         self._budget = ImageBudget(limit)
         self._next_id = first_id
-        self._placed: dict[int, Cells] = {}
+        self._placed: dict[int, CellExtent] = {}
 
     @property
-    def cell(self) -> Size:
+    def cell(self) -> PixelSize:
         """The pixels of a cell, as far as the terminal has told."""
-        return Size(*self._cell_size())
+        return PixelSize(*self._cell_size())
 
     def show_at_most(self, limit: int) -> None:
         """Keep this many pictures on the screen, from the next one on."""
@@ -132,7 +132,7 @@ class Graphics:
             return False
         return not self._budget.is_known(image_id) or self._budget.is_live(image_id)
 
-    def rows(self, image_id: int, shown: Picture, cells: Cells) -> list[str] | None:
+    def rows(self, image_id: int, shown: ImageData, cells: CellExtent) -> list[str] | None:
         """Rows that show a picture in ``cells``; nothing if it must not or cannot be shown."""
         if not self.may_show(image_id):
             return None
@@ -147,7 +147,7 @@ class Graphics:
         except OSError:  # a picture that Pillow cannot read is shown as its name
             return None
 
-    def _admit(self, image_id: int, shown: Picture) -> None:
+    def _admit(self, image_id: int, shown: ImageData) -> None:
         sending = ""
         if self.protocol == "kitty":
             png = base64.b64encode(as_png(shown).data).decode()
@@ -159,7 +159,7 @@ class Graphics:
         if self._budget.is_live(image_id) and sending:
             self._write(sending)
 
-    def _kitty_rows(self, image_id: int, cells: Cells) -> list[str]:
+    def _kitty_rows(self, image_id: int, cells: CellExtent) -> list[str]:
         if not self._has_placeholders or cells.rows > protocols.MOST_ROWS:
             return [protocols.place(image_id, cells), *[""] * (cells.rows - 1)]
         if self._placed.get(image_id) != cells:
@@ -167,15 +167,15 @@ class Graphics:
             self._write(protocols.place_virtually(image_id, cells))
         return protocols.placeholders(image_id, cells)
 
-    def _drawing(self, shown: Picture, cells: Cells) -> str:
+    def _drawing(self, shown: ImageData, cells: CellExtent) -> str:
         if self.protocol == "iterm2":
             data = base64.b64encode(shown.data).decode()
             return protocols.show(data, cells, size=len(shown.data), name=shown.name)
-        pixels = Size(cells.columns * self.cell.width, cells.rows * self.cell.height)
+        pixels = PixelSize(cells.columns * self.cell.width, cells.rows * self.cell.height)
         return protocols.encode(shown.data, pixels)
 
 
-def _drawn_from_below(drawing: str, cells: Cells) -> list[str]:
+def _drawn_from_below(drawing: str, cells: CellExtent) -> list[str]:
     """Empty rows; on the last one the cursor goes up, draws and comes back.
 
     Drawn from above, a picture near the lower edge would scroll the screen. Near the upper one
@@ -204,7 +204,7 @@ class Image:
 
     def __init__(
         self,
-        picture: Picture,
+        picture: ImageData,
         graphics: Graphics | None = None,
         *,
         max_columns: int = 60,
@@ -219,7 +219,7 @@ class Image:
         self._id = graphics.new_id() if graphics else 0
         self._reserved = 0
         """Rows that the picture took when it was last shown."""
-        self._drawn: tuple[int, Cells | None] | None = None
+        self._drawn: tuple[int, CellExtent | None] | None = None
         """The width and the cells for which ``_rows`` were made."""
         self._rows: list[str] = []
 
@@ -235,14 +235,14 @@ class Image:
             self._rows = self._draw(*wanted)
         return self._rows
 
-    def _cells(self, width: int) -> Cells | None:
+    def _cells(self, width: int) -> CellExtent | None:
         """The cells that the picture takes, if it can be shown at all."""
         size, graphics = self._picture.size, self._graphics
         if size is None or graphics is None or not graphics.may_show(self._id):
             return None
-        return fit(size, graphics.cell, Cells(min(width, self._max_columns), self._max_rows))
+        return fit(size, graphics.cell, CellExtent(min(width, self._max_columns), self._max_rows))
 
-    def _draw(self, width: int, cells: Cells | None) -> list[str]:
+    def _draw(self, width: int, cells: CellExtent | None) -> list[str]:
         if cells and self._graphics:
             rows = self._graphics.rows(self._id, self._picture, cells)
             if rows is not None:
@@ -252,7 +252,7 @@ class Image:
         return [text, *[""] * (self._reserved - 1)]
 
 
-def _description(picture: Picture) -> str:
+def _description(picture: ImageData) -> str:
     size = f" {picture.size.width}x{picture.size.height}" if picture.size else ""
     name = f"{one_line(picture.name)} " if picture.name else ""
     return f"[Image: {name}[{one_line(picture.mime)}]{size}]"

@@ -24,21 +24,21 @@ _SIZES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """JPEG markers of frames, which say the size; the others in that range are tables."""
 
 
-class Size(NamedTuple):
+class PixelSize(NamedTuple):
     """Pixels across and down."""
 
     width: int
     height: int
 
 
-class Cells(NamedTuple):
+class CellExtent(NamedTuple):
     """Columns and rows."""
 
     columns: int
     rows: int
 
 
-def picture_size(data: bytes) -> Size | None:
+def picture_size(data: bytes) -> PixelSize | None:
     """The size of a PNG, JPEG, GIF or WebP, or nothing if it cannot be read."""
     readers = {"image/png": _png, "image/jpeg": _jpeg, "image/gif": _gif, "image/webp": _webp}
     read = readers.get(media_type(data))
@@ -59,14 +59,14 @@ def media_type(data: bytes) -> str:
     return ""
 
 
-def fit(size: Size, cell: Size, most: Cells) -> Cells:
+def fit(size: PixelSize, cell: PixelSize, most: CellExtent) -> CellExtent:
     """The cells of a picture in its own proportions: no larger than it is, nor than ``most``."""
     scale = min(
         1.0,
         most.columns * cell.width / size.width,
         most.rows * cell.height / size.height,
     )
-    return Cells(
+    return CellExtent(
         min(max(_divided_up(size.width * scale, cell.width), 1), most.columns),
         min(max(_divided_up(size.height * scale, cell.height), 1), most.rows),
     )
@@ -76,19 +76,19 @@ def _divided_up(length: float, unit: int) -> int:
     return -int(-round(length, 6) // unit)
 
 
-def _png(data: bytes) -> Size | None:
+def _png(data: bytes) -> PixelSize | None:
     if len(data) < 24:
         return None
-    return Size(int.from_bytes(data[16:20]), int.from_bytes(data[20:24]))
+    return PixelSize(int.from_bytes(data[16:20]), int.from_bytes(data[20:24]))
 
 
-def _gif(data: bytes) -> Size | None:
+def _gif(data: bytes) -> PixelSize | None:
     if len(data) < 10:
         return None
-    return Size(int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little"))
+    return PixelSize(int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little"))
 
 
-def _jpeg(data: bytes) -> Size | None:
+def _jpeg(data: bytes) -> PixelSize | None:
     """Goes from marker to marker up to the frame."""
     place = 2
     while place + 9 <= len(data):
@@ -97,7 +97,7 @@ def _jpeg(data: bytes) -> Size | None:
         marker = data[place + 1]
         if marker in _SIZES:
             height, width = data[place + 5 : place + 7], data[place + 7 : place + 9]
-            return Size(int.from_bytes(width), int.from_bytes(height))
+            return PixelSize(int.from_bytes(width), int.from_bytes(height))
         if marker == 0xFF:  # filling
             place += 1
         elif marker in _NO_LENGTH:
@@ -107,22 +107,24 @@ def _jpeg(data: bytes) -> Size | None:
     return None
 
 
-def _webp(data: bytes) -> Size | None:
+def _webp(data: bytes) -> PixelSize | None:
     if len(data) < 30:
         return None
     match data[12:16]:
         case b"VP8 ":
             width, height = data[26:28], data[28:30]
             mask = 0x3FFF  # two bits say how to scale
-            return Size(
+            return PixelSize(
                 int.from_bytes(width, "little") & mask, int.from_bytes(height, "little") & mask
             )
         case b"VP8L":
             bits = int.from_bytes(data[21:25], "little")
-            return Size((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1)
+            return PixelSize((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1)
         case b"VP8X":
             width, height = data[24:27], data[27:30]
-            return Size(int.from_bytes(width, "little") + 1, int.from_bytes(height, "little") + 1)
+            return PixelSize(
+                int.from_bytes(width, "little") + 1, int.from_bytes(height, "little") + 1
+            )
     return None
 
 
@@ -154,7 +156,7 @@ def transmit(image_id: int, png: str) -> str:
     return "".join(sequences)
 
 
-def place(image_id: int, cells: Cells) -> str:
+def place(image_id: int, cells: CellExtent) -> str:
     """Show a picture below and right of the cursor, which stays where it is.
 
     A second one replaces the first: the screen shows each picture in one place.
@@ -179,12 +181,12 @@ def take_off(image_id: int) -> str:
     return f"\x1b_Ga=d,d=i,i={image_id},p=1,q=2\x1b\\"
 
 
-def place_virtually(image_id: int, cells: Cells) -> str:
+def place_virtually(image_id: int, cells: CellExtent) -> str:
     """Say how large a picture is that placeholders will show."""
     return f"\x1b_Ga=p,U=1,q=2,i={image_id},p=1,c={cells.columns},r={cells.rows}\x1b\\"
 
 
-def placeholders(image_id: int, cells: Cells) -> list[str]:
+def placeholders(image_id: int, cells: CellExtent) -> list[str]:
     """Rows of characters that show a picture: they scroll, clip and are erased like any text.
 
     The colour tells which picture, the marks which row; further columns count from the first.
@@ -206,7 +208,7 @@ def delete(image_id: int) -> str:
 # iTerm2's inline images. Pure.
 
 
-def show(data: str, cells: Cells, *, size: int, name: str = "") -> str:
+def show(data: str, cells: CellExtent, *, size: int, name: str = "") -> str:
     """Show a picture, given in base64, at the cursor; ``size`` is its length in bytes."""
     title = f";name={b64encode(name.encode()).decode()}" if name else ""
     area = f"width={cells.columns};height={cells.rows};preserveAspectRatio=1"
@@ -221,7 +223,7 @@ _BAND = 6
 """Rows of pixels that one line of sixels holds."""
 
 
-def encode(data: bytes, size: Size) -> str:
+def encode(data: bytes, size: PixelSize) -> str:
     """The picture, scaled to ``size`` pixels, as a sequence that draws it at the cursor.
 
     Raises ``OSError`` if the picture cannot be read.

@@ -250,7 +250,7 @@ def _overlap(text: str, marker: str) -> int:
 # From bytes to events, and who sees a key before the focused component does.
 
 
-class InputPump:
+class InputReader:
     """Decodes what a terminal sends and hands on every event, in order.
 
     Wakes the decoder when the rest of a sequence is overdue.

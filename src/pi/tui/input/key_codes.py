@@ -19,7 +19,7 @@ Reading: TypeAlias = tuple[str, int]
 """A key and its modifiers."""
 
 
-class Stroke(Record, kw_only=False):
+class KeyStroke(Record, kw_only=False):
     """What a key sequence means."""
 
     key: str
@@ -72,38 +72,38 @@ BY_NUMBER = {
 """Numbers before the ``~`` of a ``CSI`` sequence."""
 
 _KEYPAD = {
-    "M": Stroke("enter"),
-    "I": Stroke("tab"),
-    **{chr(ord("p") + digit): Stroke(str(digit), text=str(digit)) for digit in range(10)},
-    **{code: Stroke(key, text=key) for code, key in zip("jklmnoX", "*+,-./=", strict=True)},
+    "M": KeyStroke("enter"),
+    "I": KeyStroke("tab"),
+    **{chr(ord("p") + digit): KeyStroke(str(digit), text=str(digit)) for digit in range(10)},
+    **{code: KeyStroke(key, text=key) for code, key in zip("jklmnoX", "*+,-./=", strict=True)},
 }
 """Final letters of ``SS3`` for the keypad in application mode."""
 
 _RXVT_ARROWS = dict(zip("abcd", ("up", "down", "right", "left"), strict=True))
 _RXVT_MODIFIERS = {"~": 0, "$": SHIFT, "^": CTRL, "@": CTRL | SHIFT}
 
-_CONTROLS: dict[str, Stroke] = {
-    "\x00": Stroke("space", CTRL, also=(("@", CTRL), ("2", CTRL))),
+_CONTROLS: dict[str, KeyStroke] = {
+    "\x00": KeyStroke("space", CTRL, also=(("@", CTRL), ("2", CTRL))),
     # Backspace of old terminals, and Ctrl+Backspace or Ctrl+H of others: deleting one character
     # is the harmless reading. The decoder knows the terminals where it is Ctrl+Backspace.
-    "\x08": Stroke("backspace"),
-    "\t": Stroke("tab"),
-    "\r": Stroke("enter"),
-    "\x1b": Stroke("escape"),
-    "\x1c": Stroke("\\", CTRL, also=(("4", CTRL),)),
-    "\x1d": Stroke("]", CTRL, also=(("5", CTRL),)),
-    "\x1e": Stroke("^", CTRL, also=(("6", CTRL),)),
-    "\x1f": Stroke("-", CTRL, also=(("_", CTRL), ("/", CTRL), ("7", CTRL))),
-    "\x7f": Stroke("backspace"),
+    "\x08": KeyStroke("backspace"),
+    "\t": KeyStroke("tab"),
+    "\r": KeyStroke("enter"),
+    "\x1b": KeyStroke("escape"),
+    "\x1c": KeyStroke("\\", CTRL, also=(("4", CTRL),)),
+    "\x1d": KeyStroke("]", CTRL, also=(("5", CTRL),)),
+    "\x1e": KeyStroke("^", CTRL, also=(("6", CTRL),)),
+    "\x1f": KeyStroke("-", CTRL, also=(("_", CTRL), ("/", CTRL), ("7", CTRL))),
+    "\x7f": KeyStroke("backspace"),
 }
 
-_LINUX_CONSOLE = {f"\x1b[[{'ABCDE'[number]}": Stroke(f"f{number + 1}") for number in range(5)}
+_LINUX_CONSOLE = {f"\x1b[[{'ABCDE'[number]}": KeyStroke(f"f{number + 1}") for number in range(5)}
 
 _CSI = r"\x1b\[(?P<number>\d*)(?:;(?P<modifiers>\d+))?(?P<final>[A-Za-z~$^@])"
 _SS3 = r"\x1bO(?P<modifiers>\d?)(?P<final>[A-Za-z])"
 
 
-def parse_legacy(data: str) -> Stroke | None:
+def parse_legacy(data: str) -> KeyStroke | None:
     """The stroke that ``data`` stands for in the old encodings, or nothing."""
     if len(data) == 1:
         return _character(data)
@@ -119,50 +119,50 @@ def parse_legacy(data: str) -> Stroke | None:
     return _LINUX_CONSOLE.get(data)
 
 
-def _character(char: str) -> Stroke | None:
+def _character(char: str) -> KeyStroke | None:
     if found := _CONTROLS.get(char):
         return found
     if char < " ":
-        return Stroke(chr(ord(char) + 96), CTRL)
+        return KeyStroke(chr(ord(char) + 96), CTRL)
     if char == " ":
-        return Stroke("space", text=" ")
+        return KeyStroke("space", text=" ")
     if "\x7f" < char < "\xa0":
         return None
     lower = char.lower()
     if lower != char and len(lower) == 1:
-        return Stroke(lower, SHIFT, text=char)
-    return Stroke(char, text=char)
+        return KeyStroke(lower, SHIFT, text=char)
+    return KeyStroke(char, text=char)
 
 
-def _with_alt(stroke: Stroke) -> Stroke:
+def _with_alt(stroke: KeyStroke) -> KeyStroke:
     also: tuple[Reading, ...] = tuple((key, bits | ALT) for key, bits in stroke.also)
-    return Stroke(stroke.key, stroke.modifiers | ALT, also=also)
+    return KeyStroke(stroke.key, stroke.modifiers | ALT, also=also)
 
 
-def _csi(sequence: re.Match[str]) -> Stroke | None:
+def _csi(sequence: re.Match[str]) -> KeyStroke | None:
     number, final = sequence["number"], sequence["final"]
     modifiers = modifiers_of(sequence["modifiers"] or "")
     if final in _RXVT_MODIFIERS:
         key = BY_NUMBER.get(int(number or 0))
-        return Stroke(key, modifiers | _RXVT_MODIFIERS[final]) if key else None
+        return KeyStroke(key, modifiers | _RXVT_MODIFIERS[final]) if key else None
     if number not in ("", "1"):
         return None
     if final == "Z":
-        return Stroke("tab", modifiers | SHIFT)
+        return KeyStroke("tab", modifiers | SHIFT)
     if final in _RXVT_ARROWS:
-        return Stroke(_RXVT_ARROWS[final], SHIFT)
+        return KeyStroke(_RXVT_ARROWS[final], SHIFT)
     key = BY_LETTER.get(final)
-    return Stroke(key, modifiers) if key else None
+    return KeyStroke(key, modifiers) if key else None
 
 
-def _ss3(sequence: re.Match[str]) -> Stroke | None:
+def _ss3(sequence: re.Match[str]) -> KeyStroke | None:
     final = sequence["final"]
     if final in _RXVT_ARROWS:
-        return Stroke(_RXVT_ARROWS[final], CTRL)
+        return KeyStroke(_RXVT_ARROWS[final], CTRL)
     if final in _KEYPAD:
         return _KEYPAD[final]
     key = BY_LETTER.get(final)
-    return Stroke(key, modifiers_of(sequence["modifiers"])) if key else None
+    return KeyStroke(key, modifiers_of(sequence["modifiers"])) if key else None
 
 
 # Keys in the encodings that tell everything apart.
@@ -218,7 +218,7 @@ _PRIVATE_USE = range(0xE000, 0xF900)
 """Where Kitty puts keys without a character: modifiers alone, media keys, locks."""
 
 
-def parse_kitty(data: str) -> Stroke | None:
+def parse_kitty(data: str) -> KeyStroke | None:
     """The stroke that ``data`` stands for in the new encodings, or nothing."""
     if coded := re.fullmatch(_CODED, data):
         return _coded(coded)
@@ -229,11 +229,11 @@ def parse_kitty(data: str) -> Stroke | None:
         key = BY_NUMBER.get(number) if final == "~" else BY_LETTER.get(final)
         if key and (final == "~" or number == 1):
             phase = _PHASES.get(named["phase"], "press")
-            return Stroke(key, modifiers_of(named["modifiers"] or ""), phase=phase)
+            return KeyStroke(key, modifiers_of(named["modifiers"] or ""), phase=phase)
     return None
 
 
-def _coded(sequence: re.Match[str]) -> Stroke | None:
+def _coded(sequence: re.Match[str]) -> KeyStroke | None:
     stroke = _stroke(
         int(sequence["code"]),
         modifiers_of(sequence["modifiers"] or ""),
@@ -247,10 +247,12 @@ def _coded(sequence: re.Match[str]) -> Stroke | None:
 
 def _stroke(
     code: int, modifiers: int, phase: Phase, *, shifted: str = "", base: str = ""
-) -> Stroke | None:
+) -> KeyStroke | None:
     typing = phase != "release" and not modifiers & ~SHIFT
     if name := _CODES.get(code):
-        return Stroke(name, modifiers, text=" " if name == "space" and typing else "", phase=phase)
+        return KeyStroke(
+            name, modifiers, text=" " if name == "space" and typing else "", phase=phase
+        )
     char = _KITTY_KEYPAD.get(code) or _char(str(code))
     if not char:
         return None
@@ -260,7 +262,7 @@ def _stroke(
     if modifiers & SHIFT and not shifted and len(char.upper()) == 1:
         shifted = char.upper()
     text = shifted if modifiers & SHIFT else char
-    return Stroke(
+    return KeyStroke(
         char,
         modifiers,
         text=text if typing else "",

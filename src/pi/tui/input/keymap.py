@@ -127,17 +127,17 @@ def _conflicts(claims: Mapping[str, Sequence[Action]]) -> list[Conflict]:
 # The contents of ``keybindings.json``: checked, with names of earlier versions translated.
 
 
-class UserKeys(Record):
+class KeyBindings(Record):
     """What a file of keybindings says, and what is wrong with it."""
 
     bindings: Bindings
     problems: tuple[str, ...] = ()
 
 
-def read_user_keys(document: Any) -> UserKeys:
+def read_user_keys(document: Any) -> KeyBindings:
     """The bindings in a parsed file. What is not understood is reported and left out."""
     if not isinstance(document, dict):
-        return UserKeys(bindings={}, problems=("keybindings.json must hold an object.",))
+        return KeyBindings(bindings={}, problems=("keybindings.json must hold an object.",))
     bindings: dict[str, tuple[str, ...]] = {}
     problems: list[str] = []
     for action, value in migrated(document).items():
@@ -153,7 +153,7 @@ def read_user_keys(document: Any) -> UserKeys:
         known = tuple(key for key in keys if canonical(key))
         if known or not keys:  # only slips: better the defaults than no key at all
             bindings[action] = known
-    return UserKeys(bindings=bindings, problems=tuple(problems))
+    return KeyBindings(bindings=bindings, problems=tuple(problems))
 
 
 def migrated(document: dict[str, Any]) -> dict[str, Any]:

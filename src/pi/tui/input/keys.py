@@ -16,7 +16,7 @@ from pi.tui.input.key_codes import (
     META,
     SHIFT,
     SUPER,
-    Stroke,
+    KeyStroke,
     parse_kitty,
     parse_legacy,
 )
@@ -104,7 +104,7 @@ def canonical(name: str) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def parse(data: str) -> Stroke | None:
+def parse(data: str) -> KeyStroke | None:
     """The stroke behind a key sequence, or nothing if it is not one key."""
     if not data:
         return None
@@ -173,7 +173,7 @@ _PICKED_KEYS = rb"(?s)\x1b\[[0-9:;]*[u~]|."
 """The forms that a key with Ctrl can have: a sequence, or one byte."""
 
 
-def pick_key(data: bytes, name: str) -> tuple[bytes, int]:
+def find_key(data: bytes, name: str) -> tuple[bytes, int]:
     """``data`` without the key called ``name``, and how often that was pressed."""
     rest, presses = b"", 0
     for key in re.findall(_PICKED_KEYS, data):

@@ -73,7 +73,7 @@ class ColourScheme(Record):
     scheme: Literal["dark", "light"]
 
 
-class Focus(Record):
+class FocusReport(Record):
     """The terminal window got or lost the keyboard."""
 
     gained: bool
@@ -94,7 +94,7 @@ Reply: TypeAlias = (
     | CursorPosition
     | Colour
     | ColourScheme
-    | Focus
+    | FocusReport
     | OtherReply
 )
 
@@ -147,8 +147,8 @@ def _form(pattern: str, build: Callable[[re.Match[str]], Reply]) -> _Form:
 _OTHER = _form(r"[\d;:]*[tnxy]", lambda found: OtherReply(data=found[0]))
 
 _FORMS: dict[str, tuple[_Form, ...]] = {
-    "I": (_form("I", lambda _: Focus(gained=True)),),
-    "O": (_form("O", lambda _: Focus(gained=False)),),
+    "I": (_form("I", lambda _: FocusReport(gained=True)),),
+    "O": (_form("O", lambda _: FocusReport(gained=False)),),
     "c": (_form(r"\?([\d;]*)c", lambda found: DeviceAttributes(codes=_numbers(found[1]))),),
     "u": (_form(r"\?(\d+)u", lambda found: KittyFlags(flags=int(found[1]))),),
     "y": (

@@ -19,7 +19,7 @@ ERASE_NEXT_ROWS = "\x1b7\x1b[B\r\x1b[J\x1b8"
 """Erases all rows below the cursor's, and stays. See ``Pen.erase_from`` for why not from there."""
 
 
-class Pen:
+class RowWriter:
     """Collects bytes and knows on which row the cursor stands, counted from the window's first.
 
     ``painted`` are the rows that stand on the screen now, from row 0 on; there is always one.
@@ -115,19 +115,21 @@ class Pen:
             self.row = row
 
 
-def full_paint(pen: Pen, rows: Sequence[str]) -> None:
+def full_paint(pen: RowWriter, rows: Sequence[str]) -> None:
     """Erase everything, then write all rows from the first of history to the last of the window."""
     pen.put(CLEAR_ALL)
     pen.painted, pen.row = [""], 0
     _rewrite(pen, rows, leaving=len(rows))
 
 
-def window_diff(pen: Pen, rows: Sequence[str]) -> None:
+def window_diff(pen: RowWriter, rows: Sequence[str]) -> None:
     """Rewrite the rows of the window that changed; nothing becomes history."""
     _rewrite(pen, rows, leaving=0)
 
 
-def scroll_append(pen: Pen, rows: Sequence[str], *, leaving: int, in_pane: bool = False) -> None:
+def scroll_append(
+    pen: RowWriter, rows: Sequence[str], *, leaving: int, in_pane: bool = False
+) -> None:
     """Rewrite the rows that changed and write new ones below, so that as many leave at the top.
 
     ``rows`` begin with the ``leaving`` ones: exactly what becomes history. A pane may have lost its
@@ -137,7 +139,7 @@ def scroll_append(pen: Pen, rows: Sequence[str], *, leaving: int, in_pane: bool 
     _rewrite(pen, rows, leaving=leaving)
 
 
-def seam_rewrite(pen: Pen, rows: Sequence[str], *, unbroken: int = 0) -> None:
+def seam_rewrite(pen: RowWriter, rows: Sequence[str], *, unbroken: int = 0) -> None:
     """Write what becomes history and then the whole window, whatever stands there now.
 
     The first ``unbroken`` rows may be wrapped by the terminal.
@@ -155,7 +157,7 @@ def seam_rewrite(pen: Pen, rows: Sequence[str], *, unbroken: int = 0) -> None:
     pen.erase_from(line)
 
 
-def _rewrite(pen: Pen, rows: Sequence[str], *, leaving: int) -> None:
+def _rewrite(pen: RowWriter, rows: Sequence[str], *, leaving: int) -> None:
     """Make ``rows`` stand where the painted ones stood; those that are too many go below.
 
     If the last rows are the same as before, as an editor below a growing text is, they are moved

@@ -174,7 +174,7 @@ REACH = 24
 """How far upwards to look for them."""
 
 
-def first_row_to_commit_again(
+def first_shifted_row(
     history: Sequence[str], before: Sequence[str], frame: Sequence[str], *, settled: int
 ) -> int | None:
     """Where history must be continued, or None if it still stands as ``frame`` has it.

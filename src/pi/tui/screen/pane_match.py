@@ -11,7 +11,7 @@ from itertools import product
 
 from pi.base.records import Record
 from pi.tui.screen.history import Ledger
-from pi.tui.screen.reflow import Letters, Place, tail
+from pi.tui.screen.reflow import Place, UnwrappedText, tail
 
 _CONTEXTS = (600, 60, 20)
 """Letters by which a place is known again: as many as there are, else fewer."""
@@ -21,7 +21,7 @@ _HIGHEST = 60
 """Rows of a screen that frames may have hit that went astray; or it is as high as it is now."""
 
 
-class Tape(Record):
+class PaneText(Record):
     """What a pane has: the last rows of its history, then those of its screen."""
 
     rows: Sequence[str]
@@ -34,7 +34,7 @@ class Tape(Record):
         return len(self.rows) - self.height
 
 
-class Found(Record, kw_only=False):
+class HistoryMatch(Record, kw_only=False):
     """Where history ends."""
 
     place: Place
@@ -44,19 +44,19 @@ class Found(Record, kw_only=False):
 
 
 def find_end_of_history(
-    tape: Tape, rows: Sequence[str], ledger: Ledger, *, sure: int | None = None
-) -> Found | None:
+    tape: PaneText, rows: Sequence[str], ledger: Ledger, *, sure: int | None = None
+) -> HistoryMatch | None:
     """Which of ``rows`` the pane has in its history; None if they cannot be found there.
 
     ``ledger`` says how many there should be. ``sure`` says how many had arrived before frames went
     astray, if some did. There are more if a resize has moved some, fewer if they never arrived or
     were overwritten. Those that it has brought back onto the screen are left there.
     """
-    ours, theirs = Letters(rows), Letters(tape.rows)
+    ours, theirs = UnwrappedText(rows), UnwrappedText(tape.rows)
     edge, wanted = theirs.place(tape.above), ours.place(ledger.committed)
     if sure is None and ledger.top > ledger.committed:
         window = _window_row(ours, ledger.top, theirs, near=edge.letters)
-        return None if window is None else Found(wanted, max(0, window - tape.above))
+        return None if window is None else HistoryMatch(wanted, max(0, window - tape.above))
     if sure is None:
         known = _known_again(ours, theirs, ledger.committed, near=edge.letters)
         if known is None:
@@ -65,7 +65,7 @@ def find_end_of_history(
         highest = max(_HIGHEST, tape.height)
         known = _known_above(ours, theirs, sure, highest=highest)
         if known is None:  # not even what stood above the screen: say it all again
-            return Found(Place(ours.starts[max(0, sure - highest)]), 0)
+            return HistoryMatch(Place(ours.starts[max(0, sure - highest)]), 0)
     start, at = known
     same = _same(ours, theirs, start, shift=at - start)
     end = _end(ours, same, reached=edge.letters - at + start, wanted=wanted.letters)
@@ -73,7 +73,7 @@ def find_end_of_history(
     return _found(tape, theirs, Place(end, blanks), shift=at - start)
 
 
-def _end(ours: Letters, same: int, *, reached: int, wanted: int) -> int:
+def _end(ours: UnwrappedText, same: int, *, reached: int, wanted: int) -> int:
     """How many letters are history, if the pane has ``same`` and ``reached`` of them above."""
     whole = max(ours.row_end(reached), wanted)  # a row that is wrapped now stays in one piece
     if same >= whole:
@@ -83,21 +83,21 @@ def _end(ours: Letters, same: int, *, reached: int, wanted: int) -> int:
     return ours.row_start(same)  # what follows is something else, and may begin alike
 
 
-def _found(tape: Tape, theirs: Letters, end: Place, *, shift: int) -> Found:
+def _found(tape: PaneText, theirs: UnwrappedText, end: Place, *, shift: int) -> HistoryMatch:
     """History ends at ``end`` of ours, which is ``shift`` letters further in the pane."""
     edge = theirs.place(tape.above)
     there = end.letters + shift
     if there < edge.letters:  # what follows in history is something else
-        return Found(end, 0)
+        return HistoryMatch(end, 0)
     blanks = end.blanks if there > edge.letters else max(end.blanks, edge.blanks)
     row, damaged = theirs.row(Place(there, blanks))
     if damaged and row >= tape.above:
-        return Found(Place(end.letters - damaged), row - tape.above)
+        return HistoryMatch(Place(end.letters - damaged), row - tape.above)
     last = tail(tape.rows[tape.above - 1]) if tape.above else ""
-    return Found(Place(end.letters, blanks, tail=last), max(0, row - tape.above))
+    return HistoryMatch(Place(end.letters, blanks, tail=last), max(0, row - tape.above))
 
 
-def _window_row(ours: Letters, top: int, theirs: Letters, *, near: int) -> int | None:
+def _window_row(ours: UnwrappedText, top: int, theirs: UnwrappedText, *, near: int) -> int | None:
     """Where in ``theirs`` a window begins that does not follow history."""
     start = ours.place(top).letters
     at = _followed_alike(ours, start, theirs, near=near)
@@ -108,7 +108,7 @@ def _window_row(ours: Letters, top: int, theirs: Letters, *, near: int) -> int |
 
 
 def _known_again(
-    ours: Letters, theirs: Letters, committed: int, *, near: int
+    ours: UnwrappedText, theirs: UnwrappedText, committed: int, *, near: int
 ) -> tuple[int, int] | None:
     """The end of history, or a place before it, by letters before it in ours and in theirs.
 
@@ -128,7 +128,7 @@ def _known_again(
 
 
 def _known_above(
-    ours: Letters, theirs: Letters, sure: int, *, highest: int
+    ours: UnwrappedText, theirs: UnwrappedText, sure: int, *, highest: int
 ) -> tuple[int, int] | None:
     """Like that for a place above the screen: the one from which both say the same the furthest.
 
@@ -151,7 +151,9 @@ def _known_above(
     return best
 
 
-def _followed_alike(ours: Letters, start: int, theirs: Letters, *, near: int) -> int | None:
+def _followed_alike(
+    ours: UnwrappedText, start: int, theirs: UnwrappedText, *, near: int
+) -> int | None:
     """The place in ``theirs`` that is followed by the same letters as ``start`` in ours.
 
     Lines repeat themselves: of several places, the one that is followed alike the furthest, then
@@ -173,7 +175,7 @@ def _followed_alike(ours: Letters, start: int, theirs: Letters, *, near: int) ->
     return None
 
 
-def _same(ours: Letters, theirs: Letters, start: int, *, shift: int) -> int:
+def _same(ours: UnwrappedText, theirs: UnwrappedText, start: int, *, shift: int) -> int:
     """How far both say the same from ``start`` on, be it in another order as tables do."""
     their_ends = set(theirs.starts)
     while True:

@@ -31,7 +31,7 @@ class Place(Record, kw_only=False):
     """What follows the last letter on its row and stands before it, such as a full stop."""
 
 
-class Letters:
+class UnwrappedText:
     """The letters of rows, one after the other."""
 
     def __init__(self, rows: Sequence[str]) -> None:
@@ -141,7 +141,7 @@ _FURTHEST = 60
 """Rows of the old frame that are carried over at most, if the seam is in a table."""
 
 
-class Seam(Record, kw_only=False):
+class HistoryBoundary(Record, kw_only=False):
     """How a frame continues history."""
 
     row: int
@@ -150,9 +150,9 @@ class Seam(Record, kw_only=False):
     """What has to be said before it."""
 
 
-def find_seam(
+def find_boundary(
     old: Sequence[str], place: Place, new: Sequence[str], *, width: int, is_whole: bool = True
-) -> Seam:
+) -> HistoryBoundary:
     """The seam in ``new``, whose rows say the same as ``old`` but are ``width`` columns wide.
 
     ``place`` is where history ends in ``old``, which ``is_whole`` if it begins with its frame. Only
@@ -161,10 +161,10 @@ def find_seam(
     are carried over until both have said the same. If nothing fits the seam is too far up, so that
     rows are written twice rather than never.
     """
-    ours = Letters(old)
+    ours = UnwrappedText(old)
     guess = _counted_from_the_end(len(ours.text) - place.letters, new)
     first = max(guess - NEAR, 0)
-    theirs = Letters(new[first : guess + NEAR])
+    theirs = UnwrappedText(new[first : guess + NEAR])
     missing = len(ours.text) - len(theirs.text)
     missing -= sum(len(letters(row)) for row in new[guess + NEAR :])
     row, part = ours.row(place)
@@ -176,7 +176,7 @@ def find_seam(
             ours, begun, theirs, shift=-missing, is_whole=is_whole and not first
         )
         if in_step is None:
-            return Seam(guess)
+            return HistoryBoundary(guess)
         end, found = in_step
         here = ours.place(end)
         carried = _left_of(old[row:end], part, place.tail, width=width)
@@ -184,10 +184,10 @@ def find_seam(
     if done:
         carried += _rest(new[first + there], done, here.tail, width=width)
         there += 1
-    return Seam(first + there, tuple(carried))
+    return HistoryBoundary(first + there, tuple(carried))
 
 
-def _known_again(ours: Letters, at: int, theirs: Letters, *, shift: int) -> int | None:
+def _known_again(ours: UnwrappedText, at: int, theirs: UnwrappedText, *, shift: int) -> int | None:
     """The place in ``theirs`` that stands between the same letters as ``at`` in ours."""
     before, after = ours.around(at, _CONTEXT)
     for left, right in ((before, after), ("", after), (before, "")):
@@ -198,7 +198,7 @@ def _known_again(ours: Letters, at: int, theirs: Letters, *, shift: int) -> int 
 
 
 def _next_in_step(
-    ours: Letters, row: int, theirs: Letters, *, shift: int, is_whole: bool
+    ours: UnwrappedText, row: int, theirs: UnwrappedText, *, shift: int, is_whole: bool
 ) -> tuple[int, int] | None:
     """The first row from ``row`` on before which both have said the same, in whatever order.
 

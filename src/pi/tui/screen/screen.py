@@ -12,7 +12,7 @@ from enum import Enum
 
 from pi.base.records import Record
 from pi.tui.screen import emitters
-from pi.tui.screen.emitters import Pen
+from pi.tui.screen.emitters import RowWriter
 from pi.tui.screen.history import (
     ASK_SIZE,
     Checkpoint,
@@ -21,11 +21,11 @@ from pi.tui.screen.history import (
     Window,
     advance,
     disturbed,
-    first_row_to_commit_again,
+    first_shifted_row,
     found_at,
 )
-from pi.tui.screen.pane_match import Tape, find_end_of_history
-from pi.tui.screen.reflow import NEAR, Letters, Place, find_seam, reflow
+from pi.tui.screen.pane_match import PaneText, find_end_of_history
+from pi.tui.screen.reflow import NEAR, Place, UnwrappedText, find_boundary, reflow
 from pi.tui.screen.rows import (
     WRAP_OFF,
     WRAP_ON,
@@ -168,7 +168,7 @@ class Screen:
         height: int,
         *,
         grown: Sequence[str] | None = None,
-        tape: Tape | None = None,
+        tape: PaneText | None = None,
     ) -> None:
         """Take another size where history cannot be written again; the next paint finds its place.
 
@@ -184,13 +184,13 @@ class Screen:
             self._reckon(width, height)
             if width != self.frame_width:
                 first = max(self.ledger.committed - NEAR, 0)
-                place = Letters(rows[first:]).place(self.ledger.committed - first)
+                place = UnwrappedText(rows[first:]).place(self.ledger.committed - first)
                 self._unplaced = _Unplaced(rows[first:], place, not first)
         self._set_size(width, height)
         self._window.cursor_is_shown = was_shown
         self._checkpoints.begin(self._checkpoint())
 
-    def _find_again(self, tape: Tape, rows: Sequence[str], *, height: int, same: bool) -> bool:
+    def _find_again(self, tape: PaneText, rows: Sequence[str], *, height: int, same: bool) -> bool:
         """Believe a pane about where history ends; whether our rows are there."""
         good, ledger = self._checkpoints.last_good(), self.ledger
         sure = ledger.committed if good is None else min(ledger.committed, good.ledger.committed)
@@ -201,7 +201,7 @@ class Screen:
         if found is None:
             return False
         if same:
-            row, _ = Letters(near).row(found.place)
+            row, _ = UnwrappedText(near).row(found.place)
             self._count_as_history(first + row)
         else:
             self._unplaced = _Unplaced(near, found.place, not first)
@@ -250,8 +250,8 @@ class Screen:
         self._checkpoints.begin()  # others write now, and its answers may be lost
         return pen.text()
 
-    def _pen(self) -> Pen:
-        pen = Pen(self._printer, self._window.rows, self._window.cursor.row)
+    def _pen(self) -> RowWriter:
+        pen = RowWriter(self._printer, self._window.rows, self._window.cursor.row)
         if self._window.way:
             pen.put(self._window.way)
         return pen
@@ -261,7 +261,7 @@ class Screen:
         self._printer = RowPrinter(self._width, strict=self._strict, erases_first=self._in_pane)
 
     def _audit(self, frame: Frame) -> None:
-        restart = first_row_to_commit_again(
+        restart = first_shifted_row(
             self._history, self._frame.rows, frame.rows, settled=self._settled
         )
         if restart is not None:
@@ -274,7 +274,7 @@ class Screen:
 
         Returns what has to be written behind it first.
         """
-        seam = find_seam(
+        seam = find_boundary(
             unplaced.rows,
             unplaced.place,
             frame.rows,
@@ -349,7 +349,7 @@ class Screen:
             caret=find_caret(window),
         )
 
-    def _emit(self, pen: Pen, paint: _Paint, repaint: Repaint) -> None:
+    def _emit(self, pen: RowWriter, paint: _Paint, repaint: Repaint) -> None:
         rows = [*paint.carried, *paint.chunk, *paint.window]
         leaves_at_the_top = (
             self.ledger.committed == self.ledger.top and paint.ledger.committed == paint.ledger.top
@@ -380,7 +380,7 @@ class Screen:
             self._width,
         )
 
-    def _place_cursor(self, pen: Pen, paint: _Paint) -> None:
+    def _place_cursor(self, pen: RowWriter, paint: _Paint) -> None:
         """Where the focused component wants it, or at the end of the content.
 
         Not further down: a terminal that loses height gives up rows below the cursor first.

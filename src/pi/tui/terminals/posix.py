@@ -22,7 +22,7 @@ from typing import Any
 from pi.base.errors import PiError
 from pi.tui.negotiation import ASK_DA1
 from pi.tui.terminal import Listener, Size, Terminal
-from pi.tui.terminals.tty_output import StrayOutput, TtyOutput, now
+from pi.tui.terminals.tty_output import OutputCapture, TtyOutput, now
 
 READ_SIZE = 65_536
 FLUSH_SECONDS = 1.0
@@ -98,7 +98,7 @@ class ProcessTerminal:
             restore=restore,
             output=output,
             attributes=_raw_mode(self._input_fd),
-            stray=StrayOutput() if self._keep_output else None,
+            stray=OutputCapture() if self._keep_output else None,
             signals=_catch_signals(
                 {
                     signal.SIGTERM: self._on_fatal_signal,
@@ -276,7 +276,7 @@ class _Held:
         restore: Callable[[], str],
         attributes: list[Any],
         output: TtyOutput,
-        stray: StrayOutput | None,
+        stray: OutputCapture | None,
         signals: dict[signal.Signals, Any],
         loop: asyncio.AbstractEventLoop | None,
         typed_ahead: bool,

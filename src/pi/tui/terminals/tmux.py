@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pi.base.processes import SpawnFailed, desktop_environment
 from pi.base.processes import run as run_process
-from pi.tui.screen.pane_match import Tape
+from pi.tui.screen.pane_match import PaneText
 
 _HISTORY = 1000
 """Rows of history that are read."""
@@ -17,8 +17,8 @@ _SECONDS = 2.0
 _MOST_BYTES = 4_000_000
 
 
-def look_at(
-    pane: str, env: Mapping[str, str], done: Callable[[Tape | None], None]
+def read_tmux_pane(
+    pane: str, env: Mapping[str, str], done: Callable[[PaneText | None], None]
 ) -> Callable[[], object]:
     """Tell what a pane has, None if there is no answer; returns what ends that."""
     task = asyncio.get_running_loop().create_task(read_pane(pane, env))
@@ -26,7 +26,7 @@ def look_at(
     return task.cancel
 
 
-async def read_pane(pane: str, env: Mapping[str, str]) -> Tape | None:
+async def read_pane(pane: str, env: Mapping[str, str]) -> PaneText | None:
     """What a pane of tmux has; None if there is no answer."""
     # Both in one go, between which tmux takes nothing from the pane.
     size = ("display-message", "-p", "-t", pane, "#{pane_width} #{pane_height}")
@@ -44,11 +44,11 @@ async def read_pane(pane: str, env: Mapping[str, str]) -> Tape | None:
     return parse_pane(end.output.decode("utf-8", "replace")) if end.ok else None
 
 
-def parse_pane(output: str) -> Tape | None:
+def parse_pane(output: str) -> PaneText | None:
     """The answer of tmux: the size of the pane, then the rows of history and screen."""
     size, _, rest = output.partition("\n")
     numbers = re.fullmatch(r"(\d+) (\d+)", size)
     rows = rest.removesuffix("\n").split("\n")
     if numbers is None or len(rows) < int(numbers[2]):
         return None
-    return Tape(rows=rows, width=int(numbers[1]), height=int(numbers[2]))
+    return PaneText(rows=rows, width=int(numbers[1]), height=int(numbers[2]))

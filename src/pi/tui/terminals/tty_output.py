@@ -107,7 +107,7 @@ def _opened_again(fd: int) -> int:
     return os.dup(fd)
 
 
-class StrayOutput:
+class OutputCapture:
     """Keeps what libraries, warnings and children print off the screen, and hands it over after.
 
     Only descriptors that are the terminal are redirected; a file or a pipe gets its text as usual.

@@ -17,7 +17,7 @@ from typing import Protocol, TypeVarTuple
 from pi.base.records import Record
 from pi.tui.negotiation import ASK_DA1
 from pi.tui.terminal import Listener, Size
-from pi.tui.terminals.tty_output import StrayOutput
+from pi.tui.terminals.tty_output import OutputCapture
 
 Ts = TypeVarTuple("Ts")
 
@@ -107,7 +107,7 @@ class WindowsTerminal:
             listener=listener,
             restore=restore,
             before=before,
-            stray=StrayOutput() if self._keep_output else None,
+            stray=OutputCapture() if self._keep_output else None,
             output=ConsoleOutput(self._console, ours, on_gone=lambda: held.call(self._lost, held)),
             loop=asyncio.get_running_loop(),
         )
@@ -181,7 +181,7 @@ class _Held:
         listener: Listener,
         restore: Callable[[], str],
         before: ConsoleState,
-        stray: StrayOutput | None,
+        stray: OutputCapture | None,
         output: ConsoleOutput,
         loop: asyncio.AbstractEventLoop,
     ) -> None:

@@ -139,7 +139,7 @@ class StyleState:
                 self._styles.pop(slot, None)
 
 
-class Weaver:
+class StyledLine:
     """A styled line taken apart, to be put together again in pieces that close what they open.
 
     ``state`` is what is on before the text; it is kept up to date, so that it can be passed on to

@@ -8,7 +8,7 @@ from functools import lru_cache
 from types import ModuleType
 
 from pi.tui.style import Paint
-from pi.tui.text.ansi import Weaver, strip_sequences
+from pi.tui.text.ansi import StyledLine, strip_sequences
 
 
 def inner_width(width: int, pad_x: int) -> int:
@@ -110,7 +110,7 @@ def slice_columns(text: str, start: int, width: int) -> str:
     start, end = max(start, 0), max(start, 0) + max(width, 0)
     if text.isascii() and text.isprintable():
         return text[start:end]
-    weaver = Weaver(expand_tabs(text))
+    weaver = StyledLine(expand_tabs(text))
     if weaver.plain.isascii():
         weaver.skip(start)
         return weaver.piece(start, end)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from pi.tui.text.ansi import SEQUENCE, StyleState, Weaver, has_sequences
+from pi.tui.text.ansi import SEQUENCE, StyledLine, StyleState, has_sequences
 from pi.tui.text.width import expand_tabs, grapheme_width, graphemes, visible_width
 
 _WORD = re.compile(r"[^ ]+")
@@ -43,7 +43,7 @@ def wrap_text(text: str, width: int) -> list[str]:
     if has_sequences(text):
         state = StyleState()
         for paragraph in text.split("\n"):
-            weaver = Weaver(paragraph, state)
+            weaver = StyledLine(paragraph, state)
             lines += [weaver.piece(*span) for span in line_spans(weaver.plain, width)]
     else:
         for paragraph in text.split("\n"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pi.base.terminal_text import one_line, sanitise_keeping_style
-from pi.tui.component import CURSOR_MARKER, RowMemory
+from pi.tui.component import CURSOR_MARKER, RowCache
 from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import printable_text
@@ -48,7 +48,7 @@ class Input:
         """How many columns of the text are left of the field."""
         self.focused = False
         """Whether the cursor is shown."""
-        self._memory = RowMemory()
+        self._memory = RowCache()
 
     def get_value(self) -> str:
         """What is in the field."""

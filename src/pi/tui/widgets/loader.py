@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pi.base.terminal_text import one_line
-from pi.tui.component import RowMemory
+from pi.tui.component import RowCache
 from pi.tui.input.keymap import Keymap
 from pi.tui.style import Paint, unpainted
 from pi.tui.text.width import pad_to_width, truncate_to_width, visible_width
@@ -37,7 +37,7 @@ class Loader:
         self._frames = frames
         self._frame = 0
         self._started: float | None = None
-        self._memory = RowMemory()
+        self._memory = RowCache()
         self.set_message(message)
 
     def set_message(self, message: str) -> None:
@@ -118,7 +118,7 @@ class ProgressBar:
         self._label = one_line(label)
         self._paint_done = paint_done
         self._paint_left = paint_left
-        self._memory = RowMemory()
+        self._memory = RowCache()
         self.set_fraction(fraction)
 
     def set_fraction(self, fraction: float) -> None:

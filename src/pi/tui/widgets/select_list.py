@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
-from pi.tui.component import RowMemory
+from pi.tui.component import RowCache
 from pi.tui.input.keymap import Keymap
 from pi.tui.style import Paint, unpainted
 from pi.tui.text.width import truncate_to_width, visible_width
@@ -19,7 +19,7 @@ Most: TypeAlias = int | Callable[[], int]
 """How many rows may be visible: always as many, or what a look at the screen says."""
 
 
-class Selection:
+class ListSelection:
     """Which row of a list is selected, and which rows are visible."""
 
     def __init__(self, max_visible: Most, keymap: Keymap) -> None:
@@ -120,8 +120,8 @@ class SelectList:
         self._on_cancel = on_cancel
         self._on_change = on_change
         self._query = ""
-        self._selection = Selection(max_visible, self._keymap)
-        self._memory = RowMemory()
+        self._selection = ListSelection(max_visible, self._keymap)
+        self._memory = RowCache()
         self.set_items(items)
 
     @property

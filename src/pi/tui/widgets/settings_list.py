@@ -8,14 +8,14 @@ from typing import TypeAlias
 from pi.base.fuzzy import rank
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
-from pi.tui.component import Component, Focusable, Interactive, RowMemory
+from pi.tui.component import Component, Focusable, Interactive, RowCache
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import matches_key
 from pi.tui.style import Paint, unpainted
 from pi.tui.text.width import pad_to_width, truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
 from pi.tui.widgets.input import Input
-from pi.tui.widgets.select_list import Most, Selection
+from pi.tui.widgets.select_list import ListSelection, Most
 
 _MOST_LABEL = 30
 _LEAST_VALUE = 14
@@ -80,8 +80,8 @@ class SettingsList:
         self._search = self._new_search() if is_searchable else None
         self._focused = False
         self._submenu: Component | None = None
-        self._memory = RowMemory()
-        self._selection = Selection(max_visible, self._keymap)
+        self._memory = RowCache()
+        self._selection = ListSelection(max_visible, self._keymap)
         self._selection.resize(len(self._items))
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pi.base.records import replace
 from pi.base.terminal_text import sanitise_keeping_style
-from pi.tui.component import Area, Component, RowMemory
+from pi.tui.component import Area, Component, RowCache
 from pi.tui.containers import Container
 from pi.tui.style import Paint
 from pi.tui.text.width import inner_width, padded, truncate_to_width
@@ -25,7 +25,7 @@ class Text:
         self._pad_x = pad_x
         self._pad_y = pad_y
         self._background = background
-        self._memory = RowMemory()
+        self._memory = RowCache()
 
     @property
     def text(self) -> str:
@@ -73,7 +73,7 @@ class TruncatedText:
     def __init__(self, text: str = "", pad_x: int = 0, pad_y: int = 0) -> None:
         self._pad_x = pad_x
         self._pad_y = pad_y
-        self._memory = RowMemory()
+        self._memory = RowCache()
         self.set_text(text)
 
     def set_text(self, text: str) -> None:

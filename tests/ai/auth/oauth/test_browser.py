@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.auth.errors import LoginCancelled, LoginFailed
-from pi.ai.auth.login import AuthUrl, Prompt
+from pi.ai.auth.login import AuthUrl, LoginPrompt
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.browser import (
     LOGIN_SECONDS,
@@ -135,7 +135,7 @@ async def test_a_port_in_use_leaves_the_paste(
 
 async def test_who_gives_up_ends_the_login(http: HttpClient, settings: LoginSettings) -> None:
     class Reluctant(ScriptedUI):
-        async def ask(self, prompt: Prompt) -> str:
+        async def ask(self, prompt: LoginPrompt) -> str:
             raise LoginCancelled("Never mind.")
 
     with pytest.raises(LoginCancelled):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.auth.errors import GrantRefused, LoginFailed
-from pi.ai.auth.login import DeviceCode, Progress
+from pi.ai.auth.login import DeviceCode, LoginProgress
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.device import Wait, device_login, grant_of, poll, prefers_device
 from pi.ai.auth.oauth.tokens import Tokens
@@ -53,7 +53,7 @@ async def test_polling_waits_first_and_slows_down_when_told(
     assert tokens == Tokens(access_token="access-1", refresh_token="refresh-1", expires_in=3600)
     assert ui.notices == [
         DeviceCode(user_code="ABCD-1234", url="https://example.com/device", expires_in=600),
-        Progress(message="Waiting until the code is confirmed…"),
+        LoginProgress(message="Waiting until the code is confirmed…"),
     ]
     assert [visit.fields for visit in server.visits[:2]] == [
         {"client_id": "client", "scope": "all of it", "referrer": "pi"},

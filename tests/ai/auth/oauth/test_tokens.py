@@ -9,9 +9,9 @@ from pi.ai.auth.errors import GrantRefused
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.tokens import (
     Tokens,
-    ask,
     bearer,
     credential_of,
+    post_form,
     refresh_tokens,
     request_tokens,
 )
@@ -38,7 +38,7 @@ async def test_fields_are_sent_as_form_or_json_with_the_headers_of_the_settings(
 ) -> None:
     fields = {"a": "1 & 2", "ü": "=%"}
 
-    await ask(http, settings.token_url, fields, encoding=encoding, headers=settings.headers)
+    await post_form(http, settings.token_url, fields, encoding=encoding, headers=settings.headers)
 
     (visit,) = server.visits
     assert (visit.method, visit.fields, visit.headers["x-a"]) == ("POST", fields, "b")
@@ -150,6 +150,6 @@ async def test_without_fields_it_is_a_plain_get(
     body: Json = {"a": [1]}
     server.pages["/config"] = lambda visit: Reply(200, body)
 
-    answer = await ask(http, server.url("/config"))
+    answer = await post_form(http, server.url("/config"))
 
     assert (answer.ok, answer.body, server.visits[0].method) == (True, body, "GET")

@@ -4,13 +4,13 @@ import pytest
 
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json, Tool
-from pi.ai.wire.bedrock_converse.compat import Traits
+from pi.ai.wire.bedrock_converse.compat import ModelCompat
 from pi.ai.wire.bedrock_converse.history import tool_choice, tool_config
 from pi.base.records import replace
 from tests.ai.wire.bedrock_converse.calls import peek, said
 from tests.ai.wire.fixed_conversation import PEEK
 
-LOOSE, STRICT = Traits(), Traits(strict_tools=True)
+LOOSE, STRICT = ModelCompat(), ModelCompat(strict_tools=True)
 PREFERRED = replace(PEEK, constrained_sampling={"type": "json_schema", "strict": "prefer"})
 REQUIRED = replace(PEEK, constrained_sampling={"type": "json_schema", "strict": "require"})
 

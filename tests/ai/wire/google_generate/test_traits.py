@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.models.model import Model
-from pi.ai.wire.google_generate.compat import Traits, traits_of
+from pi.ai.wire.google_generate.compat import Compat, traits_of
 from pi.base.records import replace
 
-NEW = Traits(
+NEW = Compat(
     call_ids=True,
     images_in_results=True,
     checks_signatures=True,
@@ -14,7 +14,7 @@ NEW = Traits(
     thinking_budget=(0, 24_576),
     json_schema=True,
 )
-OLD = Traits(
+OLD = Compat(
     call_ids=False,
     images_in_results=False,
     checks_signatures=False,
@@ -44,7 +44,7 @@ def model(model_id: str) -> Model:
         ("proxied-model", replace(OLD, images_in_results=True)),
     ],
 )
-def test_a_name_tells_what_a_model_takes(model_id: str, traits: Traits) -> None:
+def test_a_name_tells_what_a_model_takes(model_id: str, traits: Compat) -> None:
     assert traits_of(model(model_id)) == traits
 
 

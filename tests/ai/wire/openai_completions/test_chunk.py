@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from pi.ai.errors import BadAnswer
 from pi.ai.wire.openai_completions.chunks import (
-    Choice,
     Chunk,
+    ChunkChoice,
     Delta,
-    Opening,
+    FirstChunk,
     decode_chunk,
     decode_oddity,
     decode_opening,
@@ -21,9 +21,9 @@ from pi.base.records import UNREADABLE
 def test_a_chunk_is_decoded_as_far_as_it_is_needed() -> None:
     data = b'{"id":"1","object":"x","choices":[{"index":0,"delta":{"role":"a","content":"hi"}}]}'
 
-    choices: list[Choice | None] = [Choice(delta=Delta(content="hi"))]
+    choices: list[ChunkChoice | None] = [ChunkChoice(delta=Delta(content="hi"))]
     assert decode_chunk(data) == Chunk(choices=choices)
-    assert decode_opening(data) == Opening(choices=choices, id="1")
+    assert decode_opening(data) == FirstChunk(choices=choices, id="1")
 
 
 @pytest.mark.trap(4)
@@ -43,13 +43,13 @@ def test_events_that_are_no_chunks_mean_nothing(data: bytes) -> None:
     ],
 )
 def test_errors_are_known_in_every_form(data: bytes) -> None:
-    assert decode_oddity(data) == Opening(error=msgspec.json.decode(data))
+    assert decode_oddity(data) == FirstChunk(error=msgspec.json.decode(data))
 
 
 def test_broken_characters_do_not_spoil_a_chunk() -> None:
     torn = b'{"choices":[{"delta":{"content":"a\xff b\\ud83d c"}}]}'
 
-    assert decode_oddity(torn) == Opening(choices=[Choice(delta=Delta(content="a� b c"))])
+    assert decode_oddity(torn) == FirstChunk(choices=[ChunkChoice(delta=Delta(content="a� b c"))])
 
 
 def test_what_is_not_json_is_shown() -> None:

@@ -10,7 +10,7 @@ from pi.ai.errors import (
     ProviderUnavailable,
 )
 from pi.ai.messages import Usage, UserMessage
-from pi.ai.wire.openai_completions.response import complete_reason, failure, no_room
+from pi.ai.wire.openai_completions.response import complete_reason, failure, no_output_room
 from tests.ai.wire.openai_completions.chats import call_with, chunk, counts, decoded, model_with
 
 
@@ -62,7 +62,7 @@ SMALL = model_with(contextWindow=1000)
 @pytest.mark.trap(62)
 @pytest.mark.parametrize("usage", [Usage(), Usage(input=990, output=1)])
 def test_an_answer_that_was_cut_before_its_first_word_had_no_room(usage: Usage) -> None:
-    problem = no_room(call_with(model=SMALL), "length", usage)
+    problem = no_output_room(call_with(model=SMALL), "length", usage)
 
     assert isinstance(problem, ContextOverflow)
     assert "num_ctx" in problem.hint
@@ -70,21 +70,21 @@ def test_an_answer_that_was_cut_before_its_first_word_had_no_room(usage: Usage) 
 
 @pytest.mark.trap(62)
 def test_an_empty_answer_to_a_full_window_had_no_room() -> None:
-    assert no_room(call_with(model=SMALL), "stop", Usage(input=995)) is not None
-    assert no_room(call_with(model=SMALL), "stop", Usage(input=100)) is None
+    assert no_output_room(call_with(model=SMALL), "stop", Usage(input=995)) is not None
+    assert no_output_room(call_with(model=SMALL), "stop", Usage(input=100)) is None
 
 
 @pytest.mark.trap(62)
 def test_an_empty_answer_to_a_prompt_that_the_server_cut_had_no_room() -> None:
     long = call_with(UserMessage(content="word " * 10_000))
 
-    assert no_room(long, "stop", Usage(input=4096, output=1)) is not None
-    assert no_room(long, "stop", Usage(input=11_000, output=1)) is None
-    assert no_room(long, "stop", Usage()) is None
+    assert no_output_room(long, "stop", Usage(input=4096, output=1)) is not None
+    assert no_output_room(long, "stop", Usage(input=11_000, output=1)) is None
+    assert no_output_room(long, "stop", Usage()) is None
 
 
 def test_hidden_thoughts_that_used_up_the_answer_are_no_overflow() -> None:
-    assert no_room(call_with(model=SMALL), "length", Usage(input=10, output=900)) is None
+    assert no_output_room(call_with(model=SMALL), "length", Usage(input=10, output=900)) is None
 
 
 @pytest.mark.trap(62)

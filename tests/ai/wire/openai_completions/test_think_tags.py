@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.wire.openai_completions.think_tags import Markdown, ThinkTags
+from pi.ai.wire.openai_completions.think_tags import CodeFenceTracker, ThinkTags
 
 
 def parted(*deltas: str) -> list[tuple[bool, str]]:
@@ -109,7 +109,7 @@ def test_nothing_but_tags_and_the_lines_around_them_is_lost(text: str) -> None:
 
 
 def test_code_is_followed_from_piece_to_piece() -> None:
-    markdown = Markdown()
+    markdown = CodeFenceTracker()
 
     states = []
     for text in ("a `", "b", "` c\n", "```\n", "`x`", "\n```\n"):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.messages import Usage
-from pi.ai.wire.openai_completions.chunks import charged, parse_usage
+from pi.ai.wire.openai_completions.chunks import parse_usage, reported_cost
 
 
 @pytest.mark.trap(36)
@@ -68,11 +68,11 @@ def test_missing_zero_and_senseless_counts_tell_nothing(counted: object) -> None
 
 
 def test_a_charge_is_taken_only_if_it_is_one() -> None:
-    assert charged({"cost": 0.25}) == 0.25
-    assert charged({"cost": 0}) == 0
-    assert charged({"cost": "0.25"}) is None
-    assert charged({"cost": -1}) is None
-    assert charged({}) is None
+    assert reported_cost({"cost": 0.25}) == 0.25
+    assert reported_cost({"cost": 0}) == 0
+    assert reported_cost({"cost": "0.25"}) is None
+    assert reported_cost({"cost": -1}) is None
+    assert reported_cost({}) is None
 
 
 numbers = st.none() | st.integers() | st.floats() | st.text(max_size=3) | st.booleans()

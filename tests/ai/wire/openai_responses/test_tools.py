@@ -6,7 +6,7 @@ from msgspec import UNSET
 from pi.ai.messages import Json, Tool
 from pi.ai.wire.openai_responses.tools import (
     Compat,
-    Toolbox,
+    ResponsesTools,
     pack_tools,
     text_arguments,
     tool_choice,
@@ -90,7 +90,7 @@ def test_tools_that_come_later_leave_the_head_of_the_request_as_it_was() -> None
 
     box = pack_tools(messages, tools, IN_PLACE)
 
-    assert box == Toolbox(
+    assert box == ResponsesTools(
         first=(function("a"),),
         late={"b": function("b"), "c": function("c")},
         text_arguments={},
@@ -108,9 +108,9 @@ def test_a_tool_that_was_declared_anew_comes_where_it_was_declared_anew() -> Non
 
 @pytest.mark.trap(20)
 def test_a_choice_that_names_an_absent_tool_is_dropped() -> None:
-    box = Toolbox(first=(function("a"),), late={}, text_arguments={"t": "path"})
-    texts = Toolbox(first=(function("t"),), late={}, text_arguments={"t": "path"})
-    empty = Toolbox(first=(), late={}, text_arguments={})
+    box = ResponsesTools(first=(function("a"),), late={}, text_arguments={"t": "path"})
+    texts = ResponsesTools(first=(function("t"),), late={}, text_arguments={"t": "path"})
+    empty = ResponsesTools(first=(), late={}, text_arguments={})
 
     assert tool_choice({"type": "tool", "name": "gone"}, box) is None
     assert tool_choice({"type": "tool", "name": "a"}, box) == {"type": "function", "name": "a"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pi.batteries.status_engine.git import BUSY, GIVEN_UP, IDLE, GitWatch
+from pi.batteries.status_engine.git import BUSY, GIVEN_UP, IDLE, GitPoller
 from pi.batteries.status_engine.items import GitState
 from pi.coding.files.local import LocalFiles
 from pi.extension import ExecResult
@@ -27,7 +27,7 @@ class Yard:
         self._tasks: list[asyncio.Task[None]] = []
         if head is not None:
             self.check_out(head)
-        self.watch = GitWatch(
+        self.watch = GitPoller(
             LocalFiles(lambda: folder, home=str(folder)),
             self._run,
             cwd=lambda: folder,

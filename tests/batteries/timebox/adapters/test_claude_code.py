@@ -38,7 +38,7 @@ class Claude:
         return self._hook("prompt-submit", hook_event_name="UserPromptSubmit", prompt=prompt)
 
     def stop(self, *, goes_on: bool = False) -> Any:
-        """``Stop``."""
+        """``DemoStep``."""
         return self._hook("stop", hook_event_name="Stop", stop_hook_active=goes_on)
 
     def spend(self, tokens: int) -> None:

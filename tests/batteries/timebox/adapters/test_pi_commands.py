@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from typing import cast
 
-from pi.batteries.timebox.adapters.pi_session import MOST, GivenCommands
+from pi.batteries.timebox.adapters.pi_session import MOST, AllowedCommands
 from pi.batteries.timebox.core.timebox import FOREIGN
 from pi.extension import Custom, ExtensionAPI
 from tests.batteries.timebox.adapters.fake_pi import FakePi, kept
 
 
-def given(pi: FakePi) -> GivenCommands:
-    return GivenCommands(cast("ExtensionAPI", pi))
+def given(pi: FakePi) -> AllowedCommands:
+    return AllowedCommands(cast("ExtensionAPI", pi))
 
 
 async def test_a_command_is_known_once_it_was_given() -> None:

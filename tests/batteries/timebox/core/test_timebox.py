@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pi.batteries.timebox.core.budget import TimeboxBudget
-from pi.batteries.timebox.core.persist import Active, Keep, Notify, Off, RunOnStop
+from pi.batteries.timebox.core.persist import Active, Notify, Off, RunOnStop, SaveRecord
 from pi.batteries.timebox.core.timebox import EXPIRED, FOREIGN, USAGE, WRAP_UP, Timebox
 from tests.batteries.timebox.core.budgets import MINUTE, START, at, budget
 
@@ -25,7 +25,7 @@ def test_a_budget_is_set_kept_and_told() -> None:
         on_stop_command="lmk done",
     )
     assert effects == [
-        Keep(Active(held)),
+        SaveRecord(Active(held)),
         Notify("Timebox set: 15m, 3 turns. When it is spent: lmk done", "info"),
     ]
     assert box.budget == held
@@ -70,7 +70,7 @@ def test_off_is_kept_only_if_there_was_a_budget() -> None:
     box = Timebox(QUARTER)
 
     assert box.command("off", at(1)) == [
-        Keep(Off(START + MINUTE)),
+        SaveRecord(Off(START + MINUTE)),
         Notify("Timebox off.", "info"),
     ]
     assert box.command("off", at(1)) == [Notify("No active timebox.", "info")]
@@ -102,7 +102,7 @@ def test_a_spent_budget_stops_once() -> None:
 
     assert effects == [
         Notify(f"{SPENT} The agent stops for this turn. The chat continues.", "error"),
-        Keep(Active(budget(turns=5, command="lmk done", active=False))),
+        SaveRecord(Active(budget(turns=5, command="lmk done", active=False))),
         RunOnStop("lmk done"),
     ]
     assert _refusal(box) == SPENT
@@ -117,7 +117,7 @@ def test_a_spent_budget_stops_once() -> None:
 def test_without_a_command_none_is_run() -> None:
     effects = Timebox(budget(turns=5)).turn_started(at(1, turns=5))
 
-    assert [type(effect) for effect in effects] == [Notify, Keep]
+    assert [type(effect) for effect in effects] == [Notify, SaveRecord]
 
 
 def test_where_nobody_is_a_spent_budget_stays_spent() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.port.extensions import Clash, ExtensionInfo
+from pi.coding.port.extensions import ExtensionInfo, NameConflict
 from pi.modes.interactive.commands.application import NONE, extension_sections
 from pi.modes.interactive.dialogs.reports import Section
 from tests.modes.interactive.commands.acting import acting
@@ -25,7 +25,9 @@ def test_everything_that_is_known_of_extensions_is_shown() -> None:
             name="bad", path="/somewhere/bad.py", rank="user", state="failed", problem="no"
         ),
     ]
-    lost = Clash(kind="tool", name="who", loser="/somewhere/tips.py", winner="/somewhere/b.py")
+    lost = NameConflict(
+        kind="tool", name="who", loser="/somewhere/tips.py", winner="/somewhere/b.py"
+    )
 
     assert list(extension_sections(infos, [lost], ["/somewhere/old.ts"])) == [
         Section(

@@ -4,8 +4,8 @@ from pi.ai.messages import Image
 from pi.base.tasks import TaskScope
 from pi.coding.port.extensions import InputMode
 from pi.modes.interactive.composer.composer import Composer
-from pi.modes.interactive.composer.prompt import TypingPause
-from pi.modes.interactive.extensions.editor import ForeignEditor
+from pi.modes.interactive.composer.prompt import TypingDetector
+from pi.modes.interactive.extensions.editor import ExtensionEditor
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_selector import built_in
 from pi.testing import FakeClock
@@ -22,7 +22,7 @@ def composer() -> Composer:
         Theme(built_in("dark")),
         Keymap(),
         tasks=TaskScope(),
-        typing=TypingPause(FakeClock()),
+        typing=TypingDetector(FakeClock()),
         screen_rows=lambda: 24,
         request_render=lambda: None,
     )
@@ -132,7 +132,7 @@ def test_another_editor_is_told_everything_and_keeps_what_is_written() -> None:
     made.set_text("half")
 
     other = FullEditor()
-    made.use(ForeignEditor(other, lambda problem: None))
+    made.use(ExtensionEditor(other, lambda problem: None))
     assert (other.text, other.told) == ("half", [2])
     assert plain(made.component) == ["Working", "half"]
 

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import asyncio
 
-from pi.modes.interactive.composer.prompt import PAUSE_SECONDS, TypingPause
+from pi.modes.interactive.composer.prompt import PAUSE_SECONDS, TypingDetector
 from pi.testing import FakeClock
 
 
 async def test_nobody_waits_where_nobody_writes() -> None:
     clock = FakeClock()
-    typing = TypingPause(clock)
+    typing = TypingDetector(clock)
 
     await typing.wait()
     typing.typed()
@@ -20,7 +20,7 @@ async def test_nobody_waits_where_nobody_writes() -> None:
 
 async def test_every_key_makes_the_wait_begin_anew() -> None:
     clock = FakeClock()
-    typing = TypingPause(clock)
+    typing = TypingDetector(clock)
     typing.typed()
     waiting = asyncio.create_task(typing.wait())
     states = []
@@ -35,7 +35,7 @@ async def test_every_key_makes_the_wait_begin_anew() -> None:
 
 
 async def test_whoever_turns_to_something_else_is_not_waited_for() -> None:
-    typing = TypingPause(FakeClock())
+    typing = TypingDetector(FakeClock())
     typing.typed()
 
     typing.turned()

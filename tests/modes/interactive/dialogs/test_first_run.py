@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.modes.interactive.dialogs.first_run import FIRST_WORDS, set_up
-from pi.modes.interactive.dialogs.waiting import Tell
+from pi.modes.interactive.dialogs.waiting import ShowMessage
 from pi.modes.interactive.ui import Ui
 from tests.ai.loopback import NOWHERE, site
 from tests.coding.runtime.stage import Stage
@@ -63,7 +63,7 @@ async def test_a_key_is_stored_and_a_model_of_it_becomes_the_default(tmp_path: P
 async def test_the_embedded_model_is_fetched_used_and_kept(tmp_path: Path) -> None:
     ready = asyncio.Event()
 
-    async def fetch(ui: Ui, tell: Tell) -> Path:
+    async def fetch(ui: Ui, tell: ShowMessage) -> Path:
         tell("Fetching the weights: 10 of 93 MB")
         await ready.wait()
         return tmp_path
@@ -84,7 +84,7 @@ async def test_the_embedded_model_is_fetched_used_and_kept(tmp_path: Path) -> No
 async def test_who_leaves_a_way_chooses_again_and_may_leave_everything_for_later(
     tmp_path: Path,
 ) -> None:
-    async def fetch(ui: Ui, tell: Tell) -> Path:
+    async def fetch(ui: Ui, tell: ShowMessage) -> Path:
         await asyncio.Event().wait()
         return tmp_path
 

@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from pi.base.tasks import TaskScope
-from pi.modes.interactive.layout import Frame
+from pi.modes.interactive.layout import AppLayout
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import Component
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.theatre import Theatre
 
 
-def new_frame(tmp_path: Path, rows: int = 24) -> Frame:
+def new_frame(tmp_path: Path, rows: int = 24) -> AppLayout:
     """A frame on a terminal of that height."""
     start = Theatre(tmp_path).start
     terminal = VirtualTerminal(80, rows)
-    return Frame(start, terminal, tasks=TaskScope(), on_gone=lambda: None, strict=True)
+    return AppLayout(start, terminal, tasks=TaskScope(), on_gone=lambda: None, strict=True)
 
 
 def plain(component: Component, width: int = 20) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pi.modes.interactive.extensions.editor import Completing, as_suggestions
+from pi.modes.interactive.extensions.editor import ExtensionCompletion, as_suggestions
 from pi.tui.completion.provider import Completed, Suggestion, Suggestions, replace_prefix
 
 
@@ -41,9 +41,9 @@ class Usual(Words):
 FOUND = Suggestions(items=(Suggestion(value="usual"),), prefix="u")
 
 
-def completing() -> tuple[Completing, list[str]]:
+def completing() -> tuple[ExtensionCompletion, list[str]]:
     told: list[str] = []
-    made = Completing(lambda problem: told.append(str(problem)))
+    made = ExtensionCompletion(lambda problem: told.append(str(problem)))
     made.complete_with(Usual(FOUND))
     return made, told
 
@@ -110,7 +110,7 @@ def test_a_provider_that_cannot_say_whether_tab_completes_prevents_nothing() -> 
         raise ValueError("no idea")
 
     told: list[str] = []
-    made = Completing(lambda problem: told.append(str(problem)))
+    made = ExtensionCompletion(lambda problem: told.append(str(problem)))
     made.add(SimpleNamespace(should_trigger_file_completion=decide))
 
     answers = [made.should_trigger_file_completion([""], 0, 0) for _ in range(2)]

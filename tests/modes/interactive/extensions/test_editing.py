@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from pi.modes.interactive.extensions.editor import Editing, as_decision
-from pi.modes.interactive.layout import Frame
+from pi.modes.interactive.extensions.editor import ExtensionEditing, as_decision
+from pi.modes.interactive.layout import AppLayout
 from pi.tui.input.decoder import InputDecision
 from tests.modes.interactive.extensions.framed import Editor, new_frame
 
 
-def editing(tmp_path: Path) -> tuple[Frame, Editing, list[str]]:
+def editing(tmp_path: Path) -> tuple[AppLayout, ExtensionEditing, list[str]]:
     frame = new_frame(tmp_path)
     told: list[str] = []
-    return frame, Editing(frame, ("tui", "theme", "keys"), told.append), told
+    return frame, ExtensionEditing(frame, ("tui", "theme", "keys"), told.append), told
 
 
 async def test_texts_are_read_and_written(tmp_path: Path) -> None:

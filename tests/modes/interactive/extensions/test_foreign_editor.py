@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.coding.extension_host.errors import ExtensionError
-from pi.modes.interactive.extensions.editor import ForeignEditor
+from pi.modes.interactive.extensions.editor import ExtensionEditor
 from pi.tui.style import unpainted
 from tests.modes.interactive.extensions.framed import Editor, FullEditor, Line
 
@@ -15,14 +15,14 @@ class Desk:
         self.problems: list[str] = []
         self.sent: list[str] = []
         self.changes: list[str] = []
-        self.editor = ForeignEditor(component, lambda problem: self.problems.append(str(problem)))
+        self.editor = ExtensionEditor(component, lambda problem: self.problems.append(str(problem)))
         self.editor.on_submit = self.sent.append
         self.editor.on_change = self.changes.append
 
 
 def test_what_cannot_edit_is_refused() -> None:
     with pytest.raises(ExtensionError, match="has no get_text, set_text"):
-        ForeignEditor(Line("x"), lambda problem: None)
+        ExtensionEditor(Line("x"), lambda problem: None)
 
 
 def test_what_is_typed_is_told_and_sent() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pi.base.errors import PiError
-from pi.modes.interactive.extensions.dialogs import Questions, overlay_placement
+from pi.modes.interactive.extensions.dialogs import ExtensionDialogs, overlay_placement
 from pi.tui.overlays import Margin, OverlayOptions
 from tests.modes.interactive.extensions.framed import Line
 from tests.modes.interactive.fake_screen import FakeScreen
@@ -19,7 +19,7 @@ class Asking:
 
     def __init__(self, tmp_path: Path) -> None:
         self.screen = FakeScreen(tmp_path)
-        self.questions = Questions(self.screen, ("tui", "theme", "keys"))
+        self.questions = ExtensionDialogs(self.screen, ("tui", "theme", "keys"))
 
     async def answered(self, question: Coroutine[Any, Any, Any], *keys: str) -> Any:
         """What comes of a question when these keys are pressed."""

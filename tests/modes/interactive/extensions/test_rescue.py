@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pi.coding.bus import Owner
 from pi.coding.extension_host.watchdog import Stalled
-from pi.modes.interactive.extensions.connection import Rescue, rescue_on
+from pi.modes.interactive.extensions.connection import HangWatchdog, rescue_on
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.tui import TUI
 from tests.modes.interactive.extensions.framed import new_frame
@@ -43,7 +43,7 @@ async def test_ctrl_c_ends_what_hangs_and_other_keys_are_kept(tmp_path: Path) ->
         shown.extend(desk.screen)
         over.set()
 
-    rescue = Rescue(TUI(desk, env={}), desk, new_frame(tmp_path).theme)
+    rescue = HangWatchdog(TUI(desk, env={}), desk, new_frame(tmp_path).theme)
     rescue(hanging(end))
 
     assert desk.kept == [b"dra", b"ft"]
@@ -54,7 +54,7 @@ async def test_a_terminal_that_takes_nothing_is_told_nothing(tmp_path: Path) -> 
     desk = Desk(b"\x03")
     desk.backlog = 1
 
-    Rescue(TUI(desk, env={}), desk, new_frame(tmp_path).theme)(hanging(threading.Event.set))
+    HangWatchdog(TUI(desk, env={}), desk, new_frame(tmp_path).theme)(hanging(threading.Event.set))
 
     assert desk.output == []
 

@@ -6,7 +6,7 @@ from pi.agent.events import AgentEnd, AgentStart
 from pi.base.tasks import TaskScope
 from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.status.footer import Footer
-from pi.modes.interactive.status.status import Status, Window
+from pi.modes.interactive.status.status import StatusRegion, WindowTitle
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_selector import built_in
 from pi.testing import FakeClock
@@ -26,11 +26,11 @@ class Room:
         theme = Theme(built_in("dark"))
         self.activity = Activity(clock, interrupt_key=lambda: "esc")
         self.footer = Footer(theme)
-        self.status = Status(
+        self.status = StatusRegion(
             theme,
             self.activity,
             self.footer,
-            Window(self.written.append, Capabilities()),
+            WindowTitle(self.written.append, Capabilities()),
             clock=clock,
             tasks=tasks,
             home=home,

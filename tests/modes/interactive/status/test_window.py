@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from pi.base.records import replace
-from pi.modes.interactive.status.status import Window
+from pi.modes.interactive.status.status import WindowTitle
 from pi.tui.terminal import Capabilities
 
 
-def window(**changes: object) -> tuple[Window, list[str]]:
+def window(**changes: object) -> tuple[WindowTitle, list[str]]:
     written: list[str] = []
-    return Window(written.append, replace(Capabilities(), **changes)), written
+    return WindowTitle(written.append, replace(Capabilities(), **changes)), written
 
 
 def test_the_title_names_the_session_and_the_folder_once() -> None:
@@ -68,7 +68,7 @@ def test_who_wants_no_notifications_gets_none() -> None:
 def test_who_looks_at_the_window_is_not_told() -> None:
     written: list[str] = []
     seen = [True, False]
-    made = Window(
+    made = WindowTitle(
         written.append,
         Capabilities(),
         watch=lambda: written.append("watching"),

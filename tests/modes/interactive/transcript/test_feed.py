@@ -44,7 +44,7 @@ from pi.coding.session.entries import (
     CompactionSummaryMessage,
     CustomMessage,
 )
-from pi.modes.interactive.transcript.builder import Feed
+from pi.modes.interactive.transcript.builder import TranscriptBuilder
 from pi.modes.interactive.transcript.notices import NoticeBlock
 from pi.tui.transcript import Transcript
 from tests.modes.interactive.transcript.looks import commands_in, look, plain
@@ -56,7 +56,7 @@ class Play:
     def __init__(self) -> None:
         self.screen = Transcript()
         self.look = look()
-        self.feed = Feed(self.look, self.screen.add_child)
+        self.feed = TranscriptBuilder(self.look, self.screen.add_child)
 
     def hear(self, *events: object) -> Play:
         for event in events:

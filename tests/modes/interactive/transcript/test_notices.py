@@ -9,7 +9,7 @@ from pi.modes.interactive.transcript.notices import (
     Level,
     LinesBlock,
     NoticeBlock,
-    SaidBlock,
+    OutputBlock,
     UserBashBlock,
     tokens,
 )
@@ -103,8 +103,8 @@ def test_tokens_are_short() -> None:
 
 def test_what_a_command_tells_has_one_row_of_space_above_whatever_draws_it() -> None:
     for inside in (Text("said"), Text("said", pad_y=0), Text("said", pad_y=3)):
-        assert plain(SaidBlock(look(), inside), 20) == ["", " said"]
-    assert SaidBlock(look(), Text("")).render(20) == []
+        assert plain(OutputBlock(look(), inside), 20) == ["", " said"]
+    assert OutputBlock(look(), Text("")).render(20) == []
 
 
 def test_a_refusal_of_a_provider_is_told_in_its_own_words() -> None:

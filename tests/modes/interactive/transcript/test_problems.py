@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.modes.interactive.transcript.notices import readable
+from pi.modes.interactive.transcript.notices import describe_provider_error
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from pi.modes.interactive.transcript.notices import readable
     ],
 )
 def test_the_words_of_a_refusal_are_taken_out_of_its_body(error: str, told: str) -> None:
-    assert readable(error) == told
+    assert describe_provider_error(error) == told
 
 
 @pytest.mark.parametrize(
@@ -44,4 +44,4 @@ def test_the_words_of_a_refusal_are_taken_out_of_its_body(error: str, told: str)
     ],
 )
 def test_whatever_has_another_form_stays_as_it_is(error: str) -> None:
-    assert readable(error) == error
+    assert describe_provider_error(error) == error

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.messages import Text
-from pi.modes.interactive.transcript.block import Call
+from pi.modes.interactive.transcript.block import ToolCallState
 from pi.modes.interactive.transcript.tools import ReadGroupBlock, ToolBlock, duration
 from pi.tui.text.width import visible_width
 from tests.modes.interactive.transcript.looks import call, look, plain
@@ -12,7 +12,7 @@ from tests.modes.interactive.transcript.looks import call, look, plain
 def test_a_mark_tells_how_a_call_goes() -> None:
     marks = []
     for end in ("asking", "running", "done", "failed", "interrupted"):
-        made = Call("1", "ls", now=0.0)
+        made = ToolCallState("1", "ls", now=0.0)
         if end != "asking":
             made.run({"path": "a"}, now=0.0)
         if end in ("done", "failed"):

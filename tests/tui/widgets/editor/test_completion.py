@@ -8,7 +8,7 @@ import pytest
 from pi.base.tasks import TaskScope
 from pi.tui.completion.provider import Completed, Suggestion, Suggestions, replace_prefix
 from pi.tui.widgets.editor.buffer import Position
-from pi.tui.widgets.editor.suggestions import DEBOUNCE, Completion
+from pi.tui.widgets.editor.suggestions import DEBOUNCE, CompletionRequests
 
 FOUND = Suggestions(items=(Suggestion(value="x"),), prefix="@")
 
@@ -68,7 +68,7 @@ async def test_typing_is_debounced(tasks: TaskScope) -> None:
         waits.append(seconds)
         await pause.wait()
 
-    completion = Completion(slow, tasks, sleep)
+    completion = CompletionRequests(slow, tasks, sleep)
     for typed in ("@", "@a", "@ab"):
         completion.ask([typed], Position(0, len(typed)), lambda found: None)
         await settled()
@@ -84,7 +84,7 @@ async def test_a_question_that_is_out_of_date_is_cancelled_and_never_answered(
     tasks: TaskScope,
 ) -> None:
     slow, answers = Slow(), list[str]()
-    completion = Completion(slow, tasks, no_wait)
+    completion = CompletionRequests(slow, tasks, no_wait)
 
     completion.ask(["@a"], Position(0, 2), lambda found: answers.append("old"))
     await settled()
@@ -97,7 +97,7 @@ async def test_a_question_that_is_out_of_date_is_cancelled_and_never_answered(
 
 async def test_cancelling_wants_no_answer(tasks: TaskScope) -> None:
     slow, answers = Slow(), list[Suggestions | None]()
-    completion = Completion(slow, tasks, no_wait)
+    completion = CompletionRequests(slow, tasks, no_wait)
     completion.ask(["@"], Position(0, 1), answers.append, force=True)
     await settled()
     completion.cancel()
@@ -123,6 +123,6 @@ async def test_cancelling_wants_no_answer(tasks: TaskScope) -> None:
 async def test_suggestions_come_by_themselves_only_where_a_trigger_is(
     tasks: TaskScope, text: str, wanted: bool
 ) -> None:
-    completion = Completion(Slow(), tasks, no_wait)
+    completion = CompletionRequests(Slow(), tasks, no_wait)
 
     assert completion.is_wanted([text], Position(0, len(text))) is wanted

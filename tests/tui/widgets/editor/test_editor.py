@@ -10,7 +10,7 @@ from pi.tui.component import CURSOR_MARKER
 from pi.tui.input.actions import TUI_ACTIONS
 from pi.tui.input.decoder import Paste
 from pi.tui.input.keymap import Keymap
-from pi.tui.mouse import MouseAnswer, MouseEvent, MouseType
+from pi.tui.mouse import MouseEvent, MouseResult, MouseType
 from pi.tui.text.width import visible_width
 from pi.tui.widgets.editor.document import EDITS
 from pi.tui.widgets.editor.editor import _ACTIONS, Editor
@@ -254,7 +254,7 @@ def test_the_mouse_puts_the_cursor_where_it_is_pressed() -> None:
     editor.set_text("hello\nworld")
     editor.render(20)
 
-    assert editor.handle_mouse(mouse(3, 1)) == MouseAnswer(handled=True, focus=True, render=True)
+    assert editor.handle_mouse(mouse(3, 1)) == MouseResult(handled=True, focus=True, render=True)
     assert shown(editor)[1] == "hel|lo"
     assert [editor.handle_mouse(mouse(0, 0)), editor.handle_mouse(mouse(0, 9))] == [None, None]
     assert editor.handle_mouse(mouse(0, 1, type="release")) is None

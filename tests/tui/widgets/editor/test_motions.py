@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.tui.widgets.editor import buffer as motions
-from pi.tui.widgets.editor.buffer import Buffer, Motion, Position, Units
+from pi.tui.widgets.editor.buffer import Buffer, Motion, Position, TextUnits
 
 
 def moved(marked: str, motion: Motion) -> str:
@@ -13,7 +13,7 @@ def moved(marked: str, motion: Motion) -> str:
     cursor = buffer.cursor
     buffer.replace(cursor, cursor, marked[at + 1 :])
     buffer.cursor = cursor
-    row, col = motion(buffer, Units())
+    row, col = motion(buffer, TextUnits())
     lines = list(buffer.lines)
     lines[row] = f"{lines[row][:col]}|{lines[row][col:]}"
     return "\n".join(lines)
@@ -64,6 +64,6 @@ def test_moves_and_jumps_never_stop_inside_a_grapheme() -> None:
 
 def test_a_motion_changes_nothing() -> None:
     buffer = Buffer("ab")
-    motions.left(buffer, Units())
+    motions.left(buffer, TextUnits())
 
     assert (buffer.text, buffer.cursor) == ("ab", Position(0, 2))

@@ -17,7 +17,7 @@ from pi.tui.completion.sources import (
 )
 from pi.tui.input.keymap import Keymap
 from pi.tui.widgets.editor.document import Document
-from pi.tui.widgets.editor.suggestions import Suggesting
+from pi.tui.widgets.editor.suggestions import SuggestionPopup
 from pi.tui.widgets.select_list import SelectTheme
 from tests.tui.widgets.editor.test_completion import no_wait, settled
 
@@ -58,10 +58,10 @@ def run(do: Callable[[], None]) -> None:
 
 def suggesting(
     tasks: TaskScope | None, text: str, deliver: Callable[[Callable[[], None]], None] = run
-) -> tuple[Document, Suggesting]:
+) -> tuple[Document, SuggestionPopup]:
     document, keymap = Document(), Keymap()
     document.insert(text)
-    found = Suggesting(
+    found = SuggestionPopup(
         document,
         keymap,
         SelectTheme(),
@@ -74,7 +74,7 @@ def suggesting(
     return document, found
 
 
-def press(popup: Suggesting, data: str) -> str:
+def press(popup: SuggestionPopup, data: str) -> str:
     return popup.handle_input(data, Keymap().actions(data))
 
 

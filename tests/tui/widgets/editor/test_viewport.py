@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.widgets.editor.buffer import Position, Units
+from pi.tui.widgets.editor.buffer import Position, TextUnits
 from pi.tui.widgets.editor.layout import Row, Viewport
 
 
 def viewport(lines: list[str], cursor: Position, *, width: int = 10, height: int = 3) -> Viewport:
-    view = Viewport(Units())
+    view = Viewport(TextUnits())
     view.update(lines, cursor, width=width, height=height)
     return view
 

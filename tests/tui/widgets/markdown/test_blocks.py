@@ -4,20 +4,20 @@ import pytest
 
 from pi.base.records import replace
 from pi.tui.text.width import visible_width
-from pi.tui.widgets.markdown.draw import _code_rows, draw_blocks, forget_code, starts_apart
-from pi.tui.widgets.markdown.nodes import CodeBlock, Look, MarkdownTheme
+from pi.tui.widgets.markdown.draw import _code_rows, clear_code_cache, draw_blocks, starts_apart
+from pi.tui.widgets.markdown.nodes import CodeBlock, MarkdownStyle, MarkdownTheme
 from pi.tui.widgets.markdown.parse import parse
 
-PLAIN = Look(theme=MarkdownTheme(bold=str, italic=str, underline=str))
+PLAIN = MarkdownStyle(theme=MarkdownTheme(bold=str, italic=str, underline=str))
 
 
-def drawn(source: str, width: int = 30, look: Look = PLAIN) -> list[str]:
+def drawn(source: str, width: int = 30, look: MarkdownStyle = PLAIN) -> list[str]:
     return draw_blocks([placed.block for placed in parse(source)], width, look)
 
 
 def test_headings_differ_by_level() -> None:
     assert drawn("# a\n## b\n### c\n") == ["a", "", "b", "", "### c"]
-    assert drawn("# a\n## b\n", look=Look()) == [
+    assert drawn("# a\n## b\n", look=MarkdownStyle()) == [
         "\x1b[1;4ma\x1b[22;24m",
         "",
         "\x1b[1mb\x1b[22m",
@@ -33,7 +33,7 @@ def test_code_stands_between_its_fences() -> None:
 
 
 def test_only_lines_of_code_that_are_whole_are_remembered() -> None:
-    forget_code()
+    clear_code_cache()
     for growing in ("x", "x = ", "x = 1"):
         drawn(f"```py\nwhole\n{growing}")
     assert _code_rows.cache_info().currsize == 1

@@ -10,15 +10,15 @@ from pi.tui.widgets.markdown.nodes import (
     Code,
     CodeBlock,
     Heading,
+    ImageNode,
     Item,
     Link,
     List,
-    Marked,
     Paragraph,
-    Picture,
     Plain,
     Quote,
     Rule,
+    StyledSpan,
     Table,
 )
 from pi.tui.widgets.markdown.parse import language_of, link_definitions, parse
@@ -43,18 +43,18 @@ def test_text_with_marks_code_and_links() -> None:
         Paragraph(
             children=(
                 plain("a "),
-                Marked(
+                StyledSpan(
                     mark="bold",
-                    children=(plain("b "), Marked(mark="italic", children=(plain("c"),))),
+                    children=(plain("b "), StyledSpan(mark="italic", children=(plain("c"),))),
                 ),
                 plain(" "),
-                Marked(mark="strike", children=(plain("d"),)),
+                StyledSpan(mark="strike", children=(plain("d"),)),
                 plain(" "),
                 Code(text="e"),
                 plain(" "),
                 Link(url="u", children=(plain("f"),)),
                 plain(" "),
-                Picture(url="v", children=(plain("g"),)),
+                ImageNode(url="v", children=(plain("g"),)),
                 plain("\n"),
                 plain("h"),
                 plain("\n"),
@@ -169,7 +169,7 @@ def test_formulas_between_escaped_brackets_are_drawn_too(source: str, shown: str
 
 def test_addresses_are_links_but_not_inside_of_links_and_code() -> None:
     address = Link(url="http://a.b/c_d", children=(Plain(text="http://a.b/c_d"),))
-    bold = Marked(mark="bold", children=(Plain(text="http://x.y"),))
+    bold = StyledSpan(mark="bold", children=(Plain(text="http://x.y"),))
 
     assert blocks("- http://a.b/c_d\n\n**http://a.b/c_d** `http://x.y` [**http://x.y**](z)") == [
         List(
@@ -178,7 +178,7 @@ def test_addresses_are_links_but_not_inside_of_links_and_code() -> None:
         ),
         Paragraph(
             children=(
-                Marked(mark="bold", children=(address,)),
+                StyledSpan(mark="bold", children=(address,)),
                 Plain(text=" "),
                 Code(text="http://x.y"),
                 Plain(text=" "),

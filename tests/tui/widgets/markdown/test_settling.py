@@ -6,18 +6,18 @@ from hypothesis import strategies as st
 
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.widgets.markdown.draw import draw_block
-from pi.tui.widgets.markdown.nodes import Look, MarkdownTheme
+from pi.tui.widgets.markdown.nodes import MarkdownStyle, MarkdownTheme
 from pi.tui.widgets.markdown.parse import parse
-from pi.tui.widgets.markdown.streaming import settled_part
+from pi.tui.widgets.markdown.streaming import stable_part
 from pi.tui.widgets.markdown.widget import Markdown
 
-PLAIN = Look(theme=MarkdownTheme(bold=str, italic=str, underline=str))
+PLAIN = MarkdownStyle(theme=MarkdownTheme(bold=str, italic=str, underline=str))
 
 
 def settled(source: str, width: int = 20) -> list[str]:
     """The rows of a source's only block that stay."""
     [placed] = parse(source)
-    part = settled_part(placed.block)
+    part = stable_part(placed.block)
     if part is None:
         return []
     rows = [strip_sequences(row) for row in draw_block(part.block, width, PLAIN)]

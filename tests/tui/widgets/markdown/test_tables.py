@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import visible_width
 from pi.tui.widgets.markdown.draw import draw_table, shrink
-from pi.tui.widgets.markdown.nodes import Look, MarkdownTheme, Table
+from pi.tui.widgets.markdown.nodes import MarkdownStyle, MarkdownTheme, Table
 from pi.tui.widgets.markdown.parse import parse
 
-PLAIN = Look(theme=MarkdownTheme(bold=str, underline=str))
+PLAIN = MarkdownStyle(theme=MarkdownTheme(bold=str, underline=str))
 
 
 def table(source: str) -> Table:
@@ -72,7 +72,7 @@ def test_a_table_without_rows_shows_its_head() -> None:
 def test_a_wrapped_cell_does_not_colour_its_neighbours() -> None:
     bold = table("| a | b |\n|--|--|\n| **some bold words** | plain |\n")
 
-    rows = draw_table(bold, 19, Look())
+    rows = draw_table(bold, 19, MarkdownStyle())
 
     assert rows[3].count("\x1b[1m") == rows[3].count("\x1b[22m") == 1
     assert "\x1b[22m" in rows[3].split("│")[1]

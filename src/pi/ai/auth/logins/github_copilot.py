@@ -10,10 +10,10 @@ from msgspec import Meta
 
 from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.errors import LoginFailed
-from pi.ai.auth.login import LoginUI, Progress, Prompt
+from pi.ai.auth.login import LoginProgress, LoginPrompt, LoginUI
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.device import device_login
-from pi.ai.auth.oauth.tokens import ask, bearer, refusal
+from pi.ai.auth.oauth.tokens import bearer, post_form, refusal
 from pi.ai.errors import BadAnswer, ProviderError
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import Json
@@ -41,11 +41,11 @@ async def login(
 ) -> OAuthCredential:
     """Sign a person in at github.com or at their company's own GitHub."""
     question = "Domain of your GitHub Enterprise, or nothing for github.com:"
-    answer = await ui.ask(Prompt(kind="text", message=question, placeholder="company.ghe.com"))
+    answer = await ui.ask(LoginPrompt(kind="text", message=question, placeholder="company.ghe.com"))
     domain = enterprise_domain(answer)
     extra = {ENTERPRISE: domain} if domain else {}
     tokens = await device_login(ui, http, clock, at_domain(domain, settings))
-    ui.notify(Progress(message="Asking for the Copilot token…"))
+    ui.notify(LoginProgress(message="Asking for the Copilot token…"))
     github = OAuthCredential(access="", refresh=tokens.access_token, expires=0, extra=extra)
     credential = await refresh(github, http, clock, settings)
     models = await _models(credential, http, settings)
@@ -58,7 +58,7 @@ async def refresh(
     """A new Copilot token for the same GitHub login."""
     settings = at_domain(credential.extra.get(ENTERPRISE), settings)
     headers = {**settings.headers, "Authorization": f"Bearer {credential.refresh}"}
-    answer = await ask(http, settings.key_url, headers=headers)
+    answer = await post_form(http, settings.key_url, headers=headers)
     if not answer.ok:
         raise refusal(answer, clock)
     try:
@@ -112,7 +112,7 @@ async def _models(credential: OAuthCredential, http: HttpClient, settings: Login
     """The models that this plan may use, to be stored; nothing if the server does not say."""
     headers = {**settings.headers, "Authorization": f"Bearer {credential.access}"}
     try:
-        answer = await ask(http, f"{base_url(credential, settings)}/models", headers=headers)
+        answer = await post_form(http, f"{base_url(credential, settings)}/models", headers=headers)
     except ProviderError:
         return {}  # a login without the list is better than none
     rows = answer.body.get("data") if answer.ok else None

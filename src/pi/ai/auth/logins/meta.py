@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pi.ai.auth.credentials import OAuthCredential
-from pi.ai.auth.login import LoginUI, Progress
+from pi.ai.auth.login import LoginProgress, LoginUI
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.device import device_login
-from pi.ai.auth.oauth.tokens import ask, refusal
+from pi.ai.auth.oauth.tokens import post_form, refusal
 from pi.ai.errors import BadAnswer
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import Json
@@ -25,7 +25,7 @@ async def login(
     """Sign a person in."""
     tokens = await device_login(ui, http, clock, settings)
     identity = tokens.id_token or tokens.access_token
-    ui.notify(Progress(message="Asking for the key…"))
+    ui.notify(LoginProgress(message="Asking for the key…"))
     return await refresh(
         OAuthCredential(access="", refresh=identity, expires=0), http, clock, settings
     )
@@ -36,7 +36,7 @@ async def refresh(
 ) -> OAuthCredential:
     """A new key for the same identity."""
     headers = {**settings.headers, "Authorization": f"Bearer {credential.refresh}"}
-    answer = await ask(http, settings.key_url, {}, encoding="json", headers=headers)
+    answer = await post_form(http, settings.key_url, {}, encoding="json", headers=headers)
     if not answer.ok:
         raise refusal(answer, clock)
     return replace(credential, access=_key(answer.body), expires=clock.now_ms() + KEY_MS)

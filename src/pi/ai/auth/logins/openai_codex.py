@@ -9,16 +9,16 @@ import msgspec
 from msgspec import Meta
 
 from pi.ai.auth.credentials import OAuthCredential
-from pi.ai.auth.login import DeviceCode, LoginUI, Progress
+from pi.ai.auth.login import DeviceCode, LoginProgress, LoginUI
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.browser import browser_login
 from pi.ai.auth.oauth.device import INTERVAL, Wait, not_yet, poll, prefers_device
 from pi.ai.auth.oauth.tokens import (
-    Answer,
+    TokenResponse,
     Tokens,
-    ask,
     bearer,
     credential_of,
+    post_form,
     refresh_tokens,
     refusal,
     request_tokens,
@@ -96,17 +96,19 @@ async def _device_login(
 ) -> Tokens:
     """OpenAI's device code gives a code and a verifier, which are traded for tokens as usual."""
     fields = {"client_id": settings.client_id}
-    answer = await ask(http, settings.device_url, fields, encoding="json", headers=settings.headers)
+    answer = await post_form(
+        http, settings.device_url, fields, encoding="json", headers=settings.headers
+    )
     if not answer.ok:
         raise refusal(answer, clock)
     begun = _read(answer, _Begun)
     page = DeviceCode(user_code=begun.user_code, url=settings.device_page, expires_in=CODE_SECONDS)
     ui.notify(page)
-    ui.notify(Progress(message="Waiting until the code is confirmed…"))
+    ui.notify(LoginProgress(message="Waiting until the code is confirmed…"))
 
     async def confirmed() -> _Confirmed | Wait:
         fields = {"device_auth_id": begun.device_auth_id, "user_code": begun.user_code}
-        answer = await ask(
+        answer = await post_form(
             http, settings.device_token_url, fields, encoding="json", headers=settings.headers
         )
         if answer.status in _NOT_YET:
@@ -127,7 +129,7 @@ async def _device_login(
     )
 
 
-def _read(answer: Answer, kind: type[R]) -> R:
+def _read(answer: TokenResponse, kind: type[R]) -> R:
     try:
         return msgspec.convert(answer.body, kind, strict=False)
     except msgspec.ValidationError as problem:

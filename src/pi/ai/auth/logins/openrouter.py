@@ -6,10 +6,10 @@ import os
 
 from pi.ai.auth.credentials import NEVER, OAuthCredential
 from pi.ai.auth.errors import GrantRefused
-from pi.ai.auth.login import LoginUI, Progress
+from pi.ai.auth.login import LoginProgress, LoginUI
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.browser import CallbackListener, browser_code, new_pkce, page_url
-from pi.ai.auth.oauth.tokens import ask, refusal
+from pi.ai.auth.oauth.tokens import post_form, refusal
 from pi.ai.errors import BadAnswer
 from pi.ai.http.client import HttpClient
 from pi.ai.request import Access
@@ -32,9 +32,11 @@ async def login(
         }
         url = page_url(settings.authorize_url, parameters)
         code = await browser_code(ui, listener, url, clock=clock, state=None)
-    ui.notify(Progress(message="Asking for the key…"))
+    ui.notify(LoginProgress(message="Asking for the key…"))
     fields = {"code": code, "code_verifier": pkce.verifier, "code_challenge_method": "S256"}
-    answer = await ask(http, settings.key_url, fields, encoding="json", headers=settings.headers)
+    answer = await post_form(
+        http, settings.key_url, fields, encoding="json", headers=settings.headers
+    )
     if not answer.ok:
         raise refusal(answer, clock)
     key = answer.body.get("key")

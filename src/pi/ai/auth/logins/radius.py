@@ -8,7 +8,7 @@ from pi.ai.auth.login import LoginUI
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.browser import browser_login
 from pi.ai.auth.oauth.device import device_login, prefers_device
-from pi.ai.auth.oauth.tokens import ask, bearer, credential_of, refresh_tokens, refusal
+from pi.ai.auth.oauth.tokens import bearer, credential_of, post_form, refresh_tokens, refusal
 from pi.ai.http.client import HttpClient
 from pi.base.clock import Clock
 from pi.base.records import replace
@@ -55,7 +55,7 @@ async def _described(http: HttpClient, clock: Clock, settings: LoginSettings) ->
     """The settings with the login page that the gateway names."""
     if settings.authorize_url:
         return settings
-    answer = await ask(http, _oauth(settings), headers=settings.headers)
+    answer = await post_form(http, _oauth(settings), headers=settings.headers)
     if not answer.ok:
         raise refusal(answer, clock)
     for name in PAGE_FIELDS:

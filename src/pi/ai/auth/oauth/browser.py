@@ -16,7 +16,7 @@ from typing import Self
 from urllib.parse import parse_qsl, urlencode
 
 from pi.ai.auth.errors import LoginFailed
-from pi.ai.auth.login import AuthUrl, Info, LoginUI, Progress, Prompt
+from pi.ai.auth.login import AuthUrl, LoginInfo, LoginProgress, LoginPrompt, LoginUI
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.oauth.tokens import Tokens, request_tokens
 from pi.ai.http.client import HttpClient
@@ -244,7 +244,7 @@ async def browser_login(
     }
     if settings.token_state:
         fields["state"] = pkce.state
-    ui.notify(Progress(message="Asking for the tokens…"))
+    ui.notify(LoginProgress(message="Asking for the tokens…"))
     return await request_tokens(http, clock, settings, fields)
 
 
@@ -264,7 +264,9 @@ async def browser_code(
 ) -> str:
     """The code, from the browser or from the person, whichever is first."""
     if not listener.listening:
-        ui.notify(Info(message=f"{listener.redirect_uri} cannot be used: another program has it."))
+        ui.notify(
+            LoginInfo(message=f"{listener.redirect_uri} cannot be used: another program has it.")
+        )
     ui.notify(AuthUrl(url=url, instructions=_HERE if listener.listening else _ELSEWHERE))
     returned = asyncio.create_task(listener.code(), name="browser")
     pasted = asyncio.create_task(_pasted(ui, state), name="paste")
@@ -284,11 +286,11 @@ async def browser_code(
 
 async def _pasted(ui: LoginUI, state: str | None) -> str:
     while True:
-        text = await ui.ask(Prompt(kind="manual_code", message="Address or code:"))
+        text = await ui.ask(LoginPrompt(kind="manual_code", message="Address or code:"))
         code, problem = read_pasted(text, state)
         if code:
             return code
-        ui.notify(Info(message=problem))
+        ui.notify(LoginInfo(message=problem))
 
 
 def read_pasted(text: str, state: str | None) -> tuple[str, str]:

@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Meta
 
 from pi.ai.auth.errors import LoginFailed
-from pi.ai.auth.login import Choice, DeviceCode, LoginUI, Progress, Prompt
+from pi.ai.auth.login import DeviceCode, LoginChoice, LoginProgress, LoginPrompt, LoginUI
 from pi.ai.auth.login_settings import LoginSettings
-from pi.ai.auth.oauth.tokens import Answer, Tokens, ask, granted, refusal
+from pi.ai.auth.oauth.tokens import TokenResponse, Tokens, granted, post_form, refusal
 from pi.ai.errors import BadAnswer, RateLimited
 from pi.ai.http.client import HttpClient
 from pi.base.clock import Clock
@@ -36,7 +36,7 @@ class Wait(NamedTuple):
     longer: float = 0.0
 
 
-class Grant(Record, rename=None):
+class DeviceGrant(Record, rename=None):
     """What the server says at the beginning."""
 
     device_code: str
@@ -50,10 +50,10 @@ class Grant(Record, rename=None):
 async def prefers_device(ui: LoginUI) -> bool:
     """Ask the person, where a vendor has both ways."""
     choices = (
-        Choice(id="browser", label="In the browser on this machine"),
-        Choice(id="device", label="With a code on any device"),
+        LoginChoice(id="browser", label="In the browser on this machine"),
+        LoginChoice(id="device", label="With a code on any device"),
     )
-    prompt = Prompt(kind="select", message="How do you want to log in?", choices=choices)
+    prompt = LoginPrompt(kind="select", message="How do you want to log in?", choices=choices)
     return await ui.ask(prompt) == "device"
 
 
@@ -70,7 +70,7 @@ async def device_login(
             expires_in=grant.expires_in,
         )
     )
-    ui.notify(Progress(message="Waiting until the code is confirmed…"))
+    ui.notify(LoginProgress(message="Waiting until the code is confirmed…"))
     fields = {
         "grant_type": GRANT,
         "device_code": grant.device_code,
@@ -78,7 +78,7 @@ async def device_login(
     }
 
     async def tokens() -> Tokens | Wait:
-        answer = await ask(http, settings.token_url, fields, headers=settings.headers)
+        answer = await post_form(http, settings.token_url, fields, headers=settings.headers)
         return granted(answer) if answer.ok else not_yet(answer, clock)
 
     return await poll(tokens, clock=clock, interval=grant.interval, expires_in=grant.expires_in)
@@ -106,7 +106,7 @@ async def poll(
     raise _too_late()
 
 
-def not_yet(answer: Answer, clock: Clock) -> Wait:
+def not_yet(answer: TokenResponse, clock: Clock) -> Wait:
     """How to go on after an answer without tokens; raises if the login is over."""
     match answer.code:
         case "authorization_pending":
@@ -123,22 +123,22 @@ def not_yet(answer: Answer, clock: Clock) -> Wait:
             raise refusal(answer, clock)
 
 
-async def _begin(http: HttpClient, clock: Clock, settings: LoginSettings) -> Grant:
+async def _begin(http: HttpClient, clock: Clock, settings: LoginSettings) -> DeviceGrant:
     fields = {"client_id": settings.client_id, "scope": settings.scope, **settings.device_params}
     given = {name: value for name, value in fields.items() if value}
-    answer = await ask(http, settings.device_url, given, headers=settings.headers)
+    answer = await post_form(http, settings.device_url, given, headers=settings.headers)
     if not answer.ok:
         raise refusal(answer, clock)
     return grant_of(answer.body)
 
 
-def grant_of(body: Mapping[str, object]) -> Grant:
+def grant_of(body: Mapping[str, object]) -> DeviceGrant:
     """The beginning of a login out of a server's words."""
     told = {name: value for name, value in body.items() if value is not None}
     if "verification_url" in told:  # an older draft, still spoken
         told.setdefault("verification_uri", told["verification_url"])
     try:
-        return msgspec.convert(told, Grant, strict=False)
+        return msgspec.convert(told, DeviceGrant, strict=False)
     except msgspec.ValidationError as problem:
         raise BadAnswer(f"The server's device code cannot be used: {problem}.") from problem
 

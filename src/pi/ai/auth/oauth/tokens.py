@@ -46,7 +46,7 @@ class Tokens(Record, rename=None):
     """Seconds; servers that do not say mean about an hour."""
 
 
-class Answer(NamedTuple):
+class TokenResponse(NamedTuple):
     """A response of which at least the head makes sense."""
 
     status: int
@@ -62,7 +62,7 @@ class Answer(NamedTuple):
             return error
         if error is None and self.status < 400:
             return ""
-        return next(iter(codes.codes(codes.unwrapped(self.body))), "")
+        return next(iter(codes.codes(codes.inner_error(self.body))), "")
 
     @property
     def ok(self) -> bool:
@@ -77,14 +77,14 @@ class Answer(NamedTuple):
         return self.code in FINAL_CODES or (self.status == 401 and bool(self.body))
 
 
-async def ask(
+async def post_form(
     http: HttpClient,
     url: str,
     fields: Mapping[str, str] | None = None,
     *,
     encoding: Literal["form", "json"] = "form",
     headers: Mapping[str, str] | None = None,
-) -> Answer:
+) -> TokenResponse:
     """Post ``fields``, or get ``url`` without them. Raises ``ProviderError`` without an answer."""
     sent = {"User-Agent": user_agent(), "Accept": "application/json", **(headers or {})}
     body = b""
@@ -101,16 +101,16 @@ async def ask(
         response = await http.request(request, limit=LARGEST_ANSWER)
     except HttpError as problem:
         raise from_http(problem) from problem
-    return Answer(response.status, response.headers, response.body, _object(response))
+    return TokenResponse(response.status, response.headers, response.body, _object(response))
 
 
-def refusal(answer: Answer, clock: Clock) -> ProviderError:
+def refusal(answer: TokenResponse, clock: Clock) -> ProviderError:
     """Why there is no grant: ``GrantRefused`` if that is final, else something that may pass.
 
     A bare 403, the page of a firewall, a rate limit or a broken server is not final: the same
     refresh may go well a minute later.
     """
-    error = codes.unwrapped(answer.body)
+    error = codes.inner_error(answer.body)
     said = answer.body.get("error_description") or codes.message_in(error)
     if answer.is_final:
         words = dict.fromkeys(filter(None, (answer.code, str(said))))
@@ -128,7 +128,7 @@ async def request_tokens(
     http: HttpClient, clock: Clock, settings: LoginSettings, fields: Mapping[str, str]
 ) -> Tokens:
     """Trade a code or a refresh token for new tokens; the client id is added."""
-    answer = await ask(
+    answer = await post_form(
         http,
         settings.token_url,
         {"client_id": settings.client_id, **fields},
@@ -140,7 +140,7 @@ async def request_tokens(
     return granted(answer)
 
 
-def granted(answer: Answer) -> Tokens:
+def granted(answer: TokenResponse) -> Tokens:
     """The tokens in an answer that is ``ok``."""
     given = {name: value for name, value in answer.body.items() if value is not None}
     try:

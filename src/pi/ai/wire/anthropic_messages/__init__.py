@@ -21,7 +21,7 @@ from pi.ai.wire.anthropic_messages.compat import (
 )
 from pi.ai.wire.anthropic_messages.request import encode, headers, next_repair, url
 from pi.ai.wire_support.exchange import Decoder, Services, send
-from pi.ai.wire_support.repairs import ask_with_repairs
+from pi.ai.wire_support.repairs import send_with_repairs
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
@@ -51,7 +51,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
             services=services,
         )
 
-    await ask_with_repairs(
+    await send_with_repairs(
         call,
         builder,
         services.clock,

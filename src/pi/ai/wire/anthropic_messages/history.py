@@ -17,9 +17,9 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model
-from pi.ai.transcript import told
+from pi.ai.transcript import render_update
 from pi.ai.wire.anthropic_messages.compat import Efforts, own_level
-from pi.ai.wire.anthropic_messages.tools import Offer, changes
+from pi.ai.wire.anthropic_messages.tools import DeclaredTools, changes
 from pi.ai.wire_support.handoff import NO_OUTPUT
 from pi.base.records import Record
 
@@ -28,7 +28,7 @@ class HistoryStyle(Record):
     """How a conversation is written for one model."""
 
     model: Model
-    offer: Offer = Offer()
+    offer: DeclaredTools = DeclaredTools()
     efforts: Efforts | None = None
     allow_empty_signature: bool = False
 
@@ -121,7 +121,7 @@ def _mark_last_user_block(messages: list[Json], cache: Json) -> None:
 
 def _instructions(messages: Sequence[SystemMessage]) -> Iterator[Json]:
     for message in messages:
-        if text := told(message):
+        if text := render_update(message):
             yield _text(text)
 
 

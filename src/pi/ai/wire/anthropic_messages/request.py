@@ -19,12 +19,18 @@ from pi.ai.wire.anthropic_messages.compat import (
     with_room_to_think,
 )
 from pi.ai.wire.anthropic_messages.history import HistoryStyle, encode_history
-from pi.ai.wire.anthropic_messages.tools import Offer, declarations, is_forced, offer, tool_choice
+from pi.ai.wire.anthropic_messages.tools import (
+    DeclaredTools,
+    declarations,
+    is_forced,
+    offer,
+    tool_choice,
+)
 from pi.ai.wire_support.handoff import plain_id, prepare
 from pi.ai.wire_support.repairs import (
     NO_REPAIRS,
     Repairs,
-    lacks_thought,
+    lacks_thinking,
     refuses_strict,
     without_refused_thoughts,
 )
@@ -72,7 +78,7 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS, *, interleaved: bool = Tru
     history = prepare(trusted, call.model, plain_id)
     offered = offer(call.messages, compat, dropped=repairs.tools)
     choice = tool_choice(call.options.tool_choice, offered.names)
-    lost = not compat.force_adaptive_thinking and lacks_thought(rest, call.model, repairs)
+    lost = not compat.force_adaptive_thinking and lacks_thinking(rest, call.model, repairs)
     may_think = not is_forced(choice) and not lost
     plan = plan_thinking(call, compat, allowed=may_think)
     if plan.has_budget and not interleaved:
@@ -119,7 +125,9 @@ def _brings_authorization(call: Call) -> bool:
     return any(name.lower() == "authorization" for name in call.access.headers)
 
 
-def _betas(compat: Compat, plan: ThinkingPlan, offered: Offer, *, interleaved: bool) -> list[str]:
+def _betas(
+    compat: Compat, plan: ThinkingPlan, offered: DeclaredTools, *, interleaved: bool
+) -> list[str]:
     wanted = {
         FINE_GRAINED_STREAMING: offered.tools and not compat.supports_eager_tool_input_streaming,
         INTERLEAVED_THINKING: plan.has_budget and interleaved,

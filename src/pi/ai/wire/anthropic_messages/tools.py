@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from pi.ai.messages import Json, Message, SystemMessage, Tool
-from pi.ai.request import ToolChoice, possible_choice
+from pi.ai.request import ToolChoice, valid_tool_choice
 from pi.ai.transcript import final_tools, leading
 from pi.ai.wire.anthropic_messages.compat import Compat
 from pi.ai.wire_support.tool_schemas import CLAUDE, object_schema, strict_schemas
@@ -25,7 +25,7 @@ PLACEHOLDER: Json = {
 """Declared from the first request on: the prompt differs once any tool is deferred."""
 
 
-class Offer(Record):
+class DeclaredTools(Record):
     """The tools of a request."""
 
     tools: tuple[Tool, ...] = ()
@@ -40,18 +40,18 @@ class Offer(Record):
 
 def offer(
     messages: Sequence[Message], compat: Compat, dropped: Collection[str] = frozenset()
-) -> Offer:
+) -> DeclaredTools:
     """The tools of a conversation, without those that the server has refused."""
     system = [message for message in messages if isinstance(message, SystemMessage)]
     present = tuple(tool for tool in final_tools(system) if tool.name not in dropped)
     names = frozenset(tool.name for tool in present)
     first = {tool.name for tool in final_tools(leading(messages))} - set(dropped)
     if not first or not compat.changes_tools_in_place:
-        return Offer(tools=present, names=names)
+        return DeclaredTools(tools=present, names=names)
     # A tool that was declared again has its newest declaration from the start: there is no way to
     # declare it twice.
     known = {tool.name: tool for message in system for tool in message.tools_added or ()}
-    return Offer(
+    return DeclaredTools(
         tools=tuple(tool for name, tool in known.items() if name in first),
         later=tuple(
             tool for name, tool in known.items() if name not in first and name not in dropped
@@ -62,7 +62,7 @@ def offer(
 
 
 def declarations(
-    offered: Offer, compat: Compat, *, cache: Json | None, strict_refused: bool
+    offered: DeclaredTools, compat: Compat, *, cache: Json | None, strict_refused: bool
 ) -> list[Json]:
     """The request's ``tools``; empty where there are none."""
     if not offered.tools:
@@ -97,7 +97,7 @@ def changes(message: SystemMessage, offered: set[str], known: Collection[str]) -
 
 def tool_choice(choice: ToolChoice | None, names: Collection[str]) -> Json | None:
     """The request's ``tool_choice``; ``None`` leaves it out."""
-    match possible_choice(choice, names):
+    match valid_tool_choice(choice, names):
         case str(word):
             return {"type": word}
         case {"type": "any"}:

@@ -16,7 +16,7 @@ from pi.ai.wire.bedrock_converse.request import encode, next_repair, rest
 from pi.ai.wire.bedrock_converse.response import ConverseDecoder, EventStreamReader
 from pi.ai.wire.bedrock_converse.signing import find_identity
 from pi.ai.wire_support.exchange import Services, send
-from pi.ai.wire_support.repairs import ask_with_repairs
+from pi.ai.wire_support.repairs import send_with_repairs
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
@@ -41,7 +41,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
             frames=EventStreamReader(),
         )
 
-    await ask_with_repairs(
+    await send_with_repairs(
         call,
         builder,
         services.clock,

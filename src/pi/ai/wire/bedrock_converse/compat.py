@@ -25,7 +25,7 @@ class Compat(Record):
     supports_strict_mode: bool = False
 
 
-class Traits(Record):
+class ModelCompat(Record):
     """How requests to one model differ from those to another."""
 
     strict_tools: bool = False
@@ -40,7 +40,7 @@ class Traits(Record):
     temperature: bool = True
 
 
-def traits_of(model: Model) -> Traits:
+def traits_of(model: Model) -> ModelCompat:
     """What ``model`` takes; ``BadRequest`` when its flags cannot be read."""
     strict = read_flags(model, Compat).supports_strict_mode
     name = "-".join(re.findall(r"[a-z0-9]+", f"{model.id} {model.name}".lower()))
@@ -48,18 +48,18 @@ def traits_of(model: Model) -> Traits:
         return _claude(name, strict=strict)
     if "nova" in name:
         thinking: Literal["nova", "none"] = "nova" if "nova-2" in name else "none"
-        return Traits(strict_tools=strict, cache="short", thinking=thinking)
+        return ModelCompat(strict_tools=strict, cache="short", thinking=thinking)
     if "gpt-oss" in name:
-        return Traits(strict_tools=strict, thinking="gpt-oss")
+        return ModelCompat(strict_tools=strict, thinking="gpt-oss")
     if "openai" in name:
-        return Traits(strict_tools=strict, thinking="openai")
-    return Traits(strict_tools=strict, thoughts="never" if "deepseek" in name else "any")
+        return ModelCompat(strict_tools=strict, thinking="openai")
+    return ModelCompat(strict_tools=strict, thoughts="never" if "deepseek" in name else "any")
 
 
-def _claude(name: str, *, strict: bool) -> Traits:
+def _claude(name: str, *, strict: bool) -> ModelCompat:
     found = re.search(_CLAUDE, name)
     version = (int(found[1]), int(found[2] or 0)) if found else _NEWEST
-    return Traits(
+    return ModelCompat(
         strict_tools=strict,
         cache="long" if version >= (4, 5) else "short" if version >= (3, 5) else "none",
         thinking="effort" if version >= (4, 6) else "budget" if version >= (3, 7) else "none",
@@ -79,7 +79,7 @@ INTERLEAVED = "interleaved-thinking-2025-05-14"
 """The beta that lets older Claudes think between tool calls."""
 
 
-def thinking_fields(call: Call, traits: Traits, *, cap: int, forced: bool) -> Json:
+def thinking_fields(call: Call, traits: ModelCompat, *, cap: int, forced: bool) -> Json:
     """What ``additionalModelRequestFields`` says; nothing when thinking is off.
 
     ``cap`` is the largest answer, thoughts included. Claude does not think before a tool call that
@@ -102,7 +102,7 @@ def thinks_without_limits(fields: Json) -> bool:
     return bool(fields.get("reasoningConfig", {}).get("maxReasoningEffort") == "high")
 
 
-def _effort(traits: Traits, effort: str, *, forced: bool) -> Json:
+def _effort(traits: ModelCompat, effort: str, *, forced: bool) -> Json:
     match traits.thinking:
         case "effort" if not forced:
             return {
@@ -119,7 +119,7 @@ def _effort(traits: Traits, effort: str, *, forced: bool) -> Json:
             return {}
 
 
-def _budget(call: Call, traits: Traits, cap: int) -> Json:
+def _budget(call: Call, traits: ModelCompat, cap: int) -> Json:
     if cap < SMALLEST_BUDGET + ROOM_TO_ANSWER:
         return {}
     wanted = thinking_budget(call.options.reasoning, cap, call.options.thinking_budgets)

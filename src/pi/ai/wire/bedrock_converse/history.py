@@ -22,8 +22,8 @@ from pi.ai.messages import (
     blocks,
 )
 from pi.ai.models.model import Model
-from pi.ai.request import ToolChoice, possible_choice
-from pi.ai.wire.bedrock_converse.compat import Traits
+from pi.ai.request import ToolChoice, valid_tool_choice
+from pi.ai.wire.bedrock_converse.compat import ModelCompat
 from pi.ai.wire_support.handoff import NO_OUTPUT, plain_id, prepare
 from pi.ai.wire_support.tool_schemas import CLAUDE, object_schema, strict_schemas
 
@@ -45,7 +45,7 @@ def history_for(messages: Sequence[Message], model: Model) -> tuple[Message, ...
     return prepare(messages, model, plain_id)
 
 
-def encode_messages(history: Iterable[Message], traits: Traits) -> list[Json]:
+def encode_messages(history: Iterable[Message], traits: ModelCompat) -> list[Json]:
     """The ``messages`` of a request; the results of one batch of calls share a message."""
     written: list[Json] = []
     results: list[Json] = []
@@ -68,7 +68,7 @@ def _message(role: str, content: list[Json]) -> list[Json]:
     return [{"role": role, "content": content}] if content else []
 
 
-def _said(block: Text | Thinking | ToolCall, traits: Traits) -> list[Json]:
+def _said(block: Text | Thinking | ToolCall, traits: ModelCompat) -> list[Json]:
     match block:
         case Text():
             return _text(block.text)
@@ -79,7 +79,7 @@ def _said(block: Text | Thinking | ToolCall, traits: Traits) -> list[Json]:
             return [{"toolUse": call}]
 
 
-def _thought(block: Thinking, traits: Traits) -> list[Json]:
+def _thought(block: Thinking, traits: ModelCompat) -> list[Json]:
     signature = block.thinking_signature or ""
     if traits.thoughts == "never":
         return []
@@ -137,7 +137,7 @@ def tool_config(
     tools: Sequence[Tool],
     history: Iterable[Message],
     choice: ToolChoice | None,
-    traits: Traits,
+    traits: ModelCompat,
     *,
     strict_refused: bool = False,
 ) -> Json | None:
@@ -166,7 +166,7 @@ def tool_config(
 
 def tool_choice(choice: ToolChoice | None, tools: Sequence[Tool]) -> Json | None:
     """The wire's form of ``choice``, which has no word for calling none."""
-    match possible_choice(choice, [tool.name for tool in tools]):
+    match valid_tool_choice(choice, [tool.name for tool in tools]):
         case "auto":
             return {"auto": {}}
         case {"type": "any"}:

@@ -12,7 +12,7 @@ from pi.ai.messages import Json
 from pi.ai.request import Call
 from pi.ai.transcript import fold
 from pi.ai.wire.bedrock_converse.compat import (
-    Traits,
+    ModelCompat,
     thinking_fields,
     thinks_without_limits,
     traits_of,
@@ -27,7 +27,7 @@ from pi.ai.wire.bedrock_converse.signing import DEFAULT_REGION, AwsIdentity, sco
 from pi.ai.wire_support.repairs import (
     NO_REPAIRS,
     Repairs,
-    lacks_thought,
+    lacks_thinking,
     refuses_strict,
     without_refused_thoughts,
 )
@@ -56,7 +56,7 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
     cap = call.max_tokens or DEFAULT_CAP
     choice = tool_choice(call.options.tool_choice, instructions.tools)
     # A model that thinks within a budget wants the thoughts before its last calls back.
-    lost = traits.thinking == "budget" and lacks_thought(rest, call.model, repairs)
+    lost = traits.thinking == "budget" and lacks_thinking(rest, call.model, repairs)
     fields = thinking_fields(call, traits, cap=cap, forced=_is_forced(choice) or lost)
     parts: Json = {
         "modelId": call.model.id,
@@ -76,7 +76,7 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
     return {name: part for name, part in parts.items() if part}
 
 
-def _cache_point(call: Call, traits: Traits) -> Json | None:
+def _cache_point(call: Call, traits: ModelCompat) -> Json | None:
     """The mark up to which the prompt is kept, for as long as is wanted and can be had."""
     if traits.cache == "none" or call.options.cache_retention == "none":
         return None
@@ -100,7 +100,7 @@ def _is_label(text: object) -> bool:
     return isinstance(text, str) and re.fullmatch(_LABEL, text) is not None
 
 
-def _inference(call: Call, traits: Traits, cap: int, thinking: Json) -> Json:
+def _inference(call: Call, traits: ModelCompat, cap: int, thinking: Json) -> Json:
     if thinks_without_limits(thinking):
         return {}
     config: Json = {"maxTokens": cap}

@@ -14,7 +14,7 @@ from msgspec import UNSET
 from pi.ai.builder import CompleteReason, MessageBuilder
 from pi.ai.errors import AnswerRefused, AnswerTooLarge, BadAnswer, ProviderError
 from pi.ai.failures.classify import from_error_object
-from pi.ai.json_text import MOST_SHOWN, json_bytes, read_odd_event
+from pi.ai.json_text import MOST_SHOWN, json_bytes, read_lenient
 from pi.ai.messages import Usage
 from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import UNREADABLE
@@ -322,7 +322,7 @@ def _read(data: bytes) -> _Event:
     try:
         return _decode(data)
     except UNREADABLE:
-        return read_odd_event(_EVENTS, data) or _NOTHING
+        return read_lenient(_EVENTS, data) or _NOTHING
 
 
 def _failure(kind: str, data: bytes) -> ProviderError:

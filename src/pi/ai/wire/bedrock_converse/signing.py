@@ -32,7 +32,7 @@ class AwsKeys(Record):
     """Comes with keys that expire."""
 
 
-class Scope(Record):
+class SigningScope(Record):
     """What a signature is good for."""
 
     moment: str
@@ -46,14 +46,20 @@ class Scope(Record):
         return f"{self.moment[:8]}/{self.region}/{self.service}/aws4_request"
 
 
-def scope_at(now_ms: int, *, region: str, service: str) -> Scope:
+def scope_at(now_ms: int, *, region: str, service: str) -> SigningScope:
     """The scope of a signature that is made now."""
     moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now_ms // 1000))
-    return Scope(moment=moment, region=region, service=service)
+    return SigningScope(moment=moment, region=region, service=service)
 
 
 def sign(
-    method: str, url: str, headers: Mapping[str, str], body: bytes, *, keys: AwsKeys, scope: Scope
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    keys: AwsKeys,
+    scope: SigningScope,
 ) -> dict[str, str]:
     """``headers`` with those of the signature, which covers all of them, the URL and the body.
 
@@ -90,13 +96,13 @@ def canonical_request(method: str, url: str, headers: Mapping[str, str], body: b
     )
 
 
-def string_to_sign(canonical: str, scope: Scope) -> str:
+def string_to_sign(canonical: str, scope: SigningScope) -> str:
     """What the signature is computed from."""
     digest = hashlib.sha256(canonical.encode()).hexdigest()
     return "\n".join((ALGORITHM, scope.moment, scope.text, digest))
 
 
-def _signing_key(keys: AwsKeys, scope: Scope) -> bytes:
+def _signing_key(keys: AwsKeys, scope: SigningScope) -> bytes:
     key = f"AWS4{keys.secret_key}".encode()
     for part in scope.text.split("/"):
         key = hmac.new(key, part.encode(), hashlib.sha256).digest()

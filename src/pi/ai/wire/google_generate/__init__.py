@@ -16,7 +16,7 @@ from pi.ai.transcript import fold
 from pi.ai.wire.google_generate.request import encode, headers, next_repair, rest_body, url
 from pi.ai.wire.google_generate.vertex import with_ambient_token
 from pi.ai.wire_support.exchange import Decoder, Services, send
-from pi.ai.wire_support.repairs import ask_with_repairs
+from pi.ai.wire_support.repairs import send_with_repairs
 from pi.base.records import replace
 
 
@@ -48,7 +48,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
             services=services,
         )
 
-    await ask_with_repairs(
+    await send_with_repairs(
         call,
         builder,
         services.clock,

@@ -15,11 +15,11 @@ from pi.ai.json_text import read_json
 from pi.ai.messages import Json, Usage
 
 
-class Shape(msgspec.Struct, rename="camel", gc=False):
+class EventShape(msgspec.Struct, rename="camel", gc=False):
     """A part of an event; what it does not name is skipped."""
 
 
-class FunctionCall(Shape):
+class FunctionCall(EventShape):
     """A wish to run a tool."""
 
     name: str | None = None
@@ -27,7 +27,7 @@ class FunctionCall(Shape):
     id: str | None = None
 
 
-class Part(Shape):
+class Part(EventShape):
     """A piece of an answer."""
 
     text: str | None = None
@@ -36,13 +36,13 @@ class Part(Shape):
     function_call: FunctionCall | None = None
 
 
-class Content(Shape):
+class Content(EventShape):
     """What a candidate says in this event."""
 
     parts: list[Part | None] | None = None
 
 
-class Candidate(Shape):
+class Candidate(EventShape):
     """One of the answers; we ask for one."""
 
     content: Content | None = None
@@ -50,7 +50,7 @@ class Candidate(Shape):
     finish_message: str | None = None
 
 
-class UsageMetadata(Shape):
+class UsageMetadata(EventShape):
     """Tokens so far."""
 
     prompt_token_count: int | None = None
@@ -62,14 +62,14 @@ class UsageMetadata(Shape):
     thoughts_token_count: int | None = None
 
 
-class PromptFeedback(Shape):
+class PromptFeedback(EventShape):
     """What the filter thinks of the prompt."""
 
     block_reason: str | None = None
     block_reason_message: str | None = None
 
 
-class Chunk(Shape):
+class Chunk(EventShape):
     """One event."""
 
     candidates: list[Candidate | None] | None = None
@@ -84,7 +84,7 @@ EMPTY = Chunk()
 
 decode = msgspec.json.Decoder(Chunk).decode
 """Reads an event; ``UNREADABLE`` when it is not as Google documents it, and to be salvaged."""
-S = TypeVar("S", bound=Shape)
+S = TypeVar("S", bound=EventShape)
 
 
 def salvaged(data: bytes) -> Chunk:
@@ -135,7 +135,7 @@ def _fitting(value: Any, kind: type[S]) -> S:
 # Token counts of this wire → ours. Pure.
 
 
-class Tally:
+class UsageCounter:
     """The tokens of one answer. Every event counts them anew; they add up when somebody asks."""
 
     def __init__(self) -> None:

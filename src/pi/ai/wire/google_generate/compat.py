@@ -13,7 +13,7 @@ _FIRST_OF_THE_NEW = 3
 """Gemini 3 brought call ids, pictures inside results, checked signatures and thinking levels."""
 
 
-class Traits(Record):
+class Compat(Record):
     """How requests to one model differ from those to another."""
 
     call_ids: bool
@@ -30,7 +30,7 @@ class Traits(Record):
     """Tools are declared with JSON Schema; else with Google's subset of OpenAPI."""
 
 
-def traits_of(model: Model) -> Traits:
+def traits_of(model: Model) -> Compat:
     """What ``model`` takes.
 
     The flag ``supportsParametersJsonSchema`` is false for servers that know only the older way to
@@ -40,7 +40,7 @@ def traits_of(model: Model) -> Traits:
     name = model.id.lower().rpartition("/")[2]
     generation = _gemini_generation(name)
     new = generation is not None and generation >= _FIRST_OF_THE_NEW
-    return Traits(
+    return Compat(
         call_ids=new,
         images_in_results=new or (generation is None and not name.startswith("gemma")),
         checks_signatures=new,
@@ -70,7 +70,7 @@ def _budget_limits(name: str) -> tuple[int, int]:
 # How much to think: the ``thinkingConfig`` of a request. Pure.
 
 
-def thinking_config(call: Call, traits: Traits) -> Json | None:
+def thinking_config(call: Call, traits: Compat) -> Json | None:
     """What to ask for; ``None`` for a model that does not think.
 
     A model that cannot stop thinking is asked for the least, and not for its thoughts.
@@ -94,7 +94,7 @@ def _least_level(model: Model) -> ThinkingLevel:
     return next((level for level in supported_levels(model) if level != "off"), "low")
 
 
-def _budget(call: Call, traits: Traits) -> int:
+def _budget(call: Call, traits: Compat) -> int:
     options = call.options
     least, most = traits.thinking_budget
     wanted = thinking_budget(options.reasoning, call.max_tokens, options.thinking_budgets)

@@ -17,14 +17,14 @@ from pi.ai.messages import (
     blocks,
 )
 from pi.ai.models.model import Model
-from pi.ai.wire.google_generate.compat import Traits
+from pi.ai.wire.google_generate.compat import Compat
 from pi.ai.wire_support.handoff import IMAGES_FOLLOW, is_own, plain_id, prepare
 
 UNSIGNED = "skip_thought_signature_validator"
 """Google's documented stand-in for the signature of a call that a Gemini did not make itself."""
 
 
-def contents(messages: Sequence[Message], model: Model, traits: Traits) -> list[Json]:
+def contents(messages: Sequence[Message], model: Model, traits: Compat) -> list[Json]:
     """``messages`` for ``model``, whoever wrote them; results of one batch share a content."""
 
     def make_id(identifier: str, author: AssistantMessage) -> str:
@@ -67,7 +67,7 @@ def _user_parts(message: UserMessage) -> list[Json]:
     ]
 
 
-def _assistant_parts(message: AssistantMessage, traits: Traits, *, sign: bool) -> list[Json]:
+def _assistant_parts(message: AssistantMessage, traits: Compat, *, sign: bool) -> list[Json]:
     parts: list[Json] = []
     for block in message.content:
         match block:
@@ -92,7 +92,7 @@ def _signature(signature: object) -> Json:
     return {"thoughtSignature": signature} if isinstance(signature, str) and signature else {}
 
 
-def _results(batch: Sequence[ToolResultMessage], traits: Traits) -> list[Json]:
+def _results(batch: Sequence[ToolResultMessage], traits: Compat) -> list[Json]:
     """The results of one batch, and after all of them the pictures that they cannot hold."""
     answers: list[Json] = []
     loose: list[Json] = []

@@ -13,10 +13,10 @@ from urllib.parse import quote
 from pi.ai.errors import BadRequest
 from pi.ai.http.request import user_agent
 from pi.ai.messages import Json, Tool
-from pi.ai.request import Call, ToolChoice, possible_choice
+from pi.ai.request import Call, ToolChoice, valid_tool_choice
 from pi.ai.transcript import fold
 from pi.ai.wire.google_generate import vertex
-from pi.ai.wire.google_generate.compat import Traits, thinking_config, traits_of
+from pi.ai.wire.google_generate.compat import Compat, thinking_config, traits_of
 from pi.ai.wire.google_generate.history import UNSIGNED, contents
 from pi.ai.wire.google_generate.schema import json_schema, openapi_schema
 from pi.ai.wire_support.repairs import NO_REPAIRS, Repairs, without_refused_thoughts
@@ -86,14 +86,14 @@ def headers(call: Call) -> dict[str, str]:
     return {**fixed, "x-goog-api-key": credential}
 
 
-def _declarations(tools: Sequence[Tool], traits: Traits) -> list[Json]:
+def _declarations(tools: Sequence[Tool], traits: Compat) -> list[Json]:
     return [
         {"name": tool.name, "description": tool.description, **_parameters(tool, traits)}
         for tool in tools
     ]
 
 
-def _parameters(tool: Tool, traits: Traits) -> Json:
+def _parameters(tool: Tool, traits: Compat) -> Json:
     if traits.json_schema:
         return {"parametersJsonSchema": json_schema(tool.parameters)}
     parameters = openapi_schema(tool.parameters)
@@ -101,7 +101,7 @@ def _parameters(tool: Tool, traits: Traits) -> Json:
 
 
 def _calling(choice: ToolChoice | None, tools: Sequence[Tool]) -> Json | None:
-    match possible_choice(choice, [tool.name for tool in tools]):
+    match valid_tool_choice(choice, [tool.name for tool in tools]):
         case str(word):
             return {"mode": word.upper()}
         case {"type": "any"}:

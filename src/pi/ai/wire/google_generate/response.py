@@ -13,7 +13,14 @@ from pi.ai.errors import AnswerRefused, BadAnswer, BadRequest, ProviderError
 from pi.ai.failures.classify import from_error_object
 from pi.ai.json_text import DONE, json_text, parse_arguments
 from pi.ai.messages import Json, Tool
-from pi.ai.wire.google_generate.chunks import Chunk, FunctionCall, Part, Tally, decode, salvaged
+from pi.ai.wire.google_generate.chunks import (
+    Chunk,
+    FunctionCall,
+    Part,
+    UsageCounter,
+    decode,
+    salvaged,
+)
 from pi.base.records import UNREADABLE
 
 # Arguments of a tool call that a model flattened, put together again. Pure.
@@ -29,7 +36,7 @@ class _Node(dict[str | int, Any]):
     """An object or a list that is being put together; values of the model's own are plain."""
 
 
-def rebuilt(arguments: Json, declared: Collection[str]) -> Json:
+def unflatten(arguments: Json, declared: Collection[str]) -> Json:
     """``arguments`` with the objects and lists that flattened keys stand for.
 
     ``declared`` names the tool's parameters. Only a key that is not one of them but begins with
@@ -137,7 +144,7 @@ class GenerateDecoder:
         self._called = False
         self._is_cut = False
         """Whether the latest finish reason is that there was no room for more."""
-        self._tally = Tally()
+        self._tally = UsageCounter()
         builder.count_with(self._tally.usage)
 
     def feed(self, name: str, data: bytes) -> None:
@@ -193,7 +200,7 @@ class GenerateDecoder:
         block.thought_signature = signature or UNSET
         text, arguments = _arguments(call.args)
         if arguments is not None:
-            block.arguments = rebuilt(arguments, self._parameters.get(name, ()))
+            block.arguments = unflatten(arguments, self._parameters.get(name, ()))
             text = json_text(block.arguments)
         self._builder.arguments(key, text)
         self._builder.end(key)

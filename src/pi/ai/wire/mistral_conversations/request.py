@@ -26,8 +26,8 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model, level_word
-from pi.ai.request import Call, ToolChoice, possible_choice
-from pi.ai.transcript import fold, told
+from pi.ai.request import Call, ToolChoice, valid_tool_choice
+from pi.ai.transcript import fold, render_update
 from pi.ai.wire_support.compat_flags import read_flags
 from pi.ai.wire_support.handoff import NO_OUTPUT, is_own, prepare
 from pi.ai.wire_support.tool_schemas import NO_STRICT_TOOLS, refuse_loosening
@@ -65,7 +65,7 @@ def _message(message: Message) -> Json | None:
     """One message, or nothing for one that says nothing."""
     match message:
         case SystemMessage():
-            text = told(message)
+            text = render_update(message)
             return {"role": "system", "content": text} if text else None
         case UserMessage():
             content = (
@@ -193,7 +193,7 @@ def _declaration(tool: Tool) -> Json:
 
 def _tool_choice(choice: ToolChoice | None, tools: Sequence[Tool]) -> str | Json | None:
     """The wire's form of ``choice``; ``None`` leaves it out."""
-    match possible_choice(choice, [tool.name for tool in tools]):
+    match valid_tool_choice(choice, [tool.name for tool in tools]):
         case str(word):
             return word
         case {"type": "any"}:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from pi.ai.failures.codes import is_problem
+from pi.ai.failures.codes import is_error_object
 from pi.ai.json_text import fitted, json_text, read_json
 from pi.ai.messages import Json, Usage
 from pi.ai.wire.openai_completions.history import (
@@ -34,7 +34,7 @@ class Delta(msgspec.Struct, gc=False):
     tool_calls: Any = None
 
 
-class Choice(msgspec.Struct, gc=False):
+class ChunkChoice(msgspec.Struct, gc=False):
     """One of the answers; there is one, though some servers spread it over several."""
 
     delta: Delta | None = None
@@ -47,12 +47,12 @@ class Choice(msgspec.Struct, gc=False):
 class Chunk(msgspec.Struct, gc=False):
     """The event."""
 
-    choices: list[Choice | None] | None = None
+    choices: list[ChunkChoice | None] | None = None
     usage: Any = None
     error: Any = None
 
 
-class Opening(Chunk, gc=False):
+class FirstChunk(Chunk, gc=False):
     """One of the first events, which also says who answers. The later ones repeat it in vain."""
 
     id: Any = None
@@ -60,21 +60,21 @@ class Opening(Chunk, gc=False):
     service_tier: Any = None
 
 
-_OPENINGS = msgspec.json.Decoder(Opening)
+_OPENINGS = msgspec.json.Decoder(FirstChunk)
 
 decode_chunk = msgspec.json.Decoder(Chunk).decode
 decode_opening = _OPENINGS.decode
 """The fast ways: they raise for whatever is not a chunk."""
 
 
-def decode_oddity(data: bytes) -> Opening | None:
+def decode_oddity(data: bytes) -> FirstChunk | None:
     """What an event means that is no chunk: an error, or nothing to us.
 
     Raises ``BadAnswer`` when it is not even JSON.
     """
     value = read_json(data)
-    if isinstance(value, dict) and is_problem(value):
-        return Opening(error=value)
+    if isinstance(value, dict) and is_error_object(value):
+        return FirstChunk(error=value)
     return fitted(value, _OPENINGS)
 
 
@@ -115,7 +115,7 @@ def parse_usage(counted: Any) -> Usage | None:
     )
 
 
-def charged(counted: Json) -> float | None:
+def reported_cost(counted: Json) -> float | None:
     """What the server says that the request cost, in dollars, as OpenRouter does."""
     return _number(counted.get("cost"))
 

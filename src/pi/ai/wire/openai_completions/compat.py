@@ -81,7 +81,7 @@ class Compat(Record):
         return self.thinking_token_budget_field
 
 
-class Known(Record):
+class ServerDefaults(Record):
     """What is known of a server by its host, or by the provider's id behind another host."""
 
     hosts: tuple[str, ...]
@@ -100,19 +100,19 @@ DEEPSEEK: Json = {
     "requiresReasoningContentOnAssistantMessages": True,
 }
 
-KNOWN: tuple[Known, ...] = (
-    Known(
+KNOWN: tuple[ServerDefaults, ...] = (
+    ServerDefaults(
         hosts=(OPENAI_HOST,),
         providers=("openai",),
         flags={"supportsStrictMode": True, "supportsOpenAIGrammarTools": True},
     ),
-    Known(
+    ServerDefaults(
         hosts=("openrouter.ai",),
         providers=("openrouter",),
         flags={"thinkingFormat": "openrouter", "sessionAffinityFormat": "openrouter"},
     ),
-    Known(hosts=("deepseek.com",), providers=("deepseek",), flags={**OLD, **DEEPSEEK}),
-    Known(
+    ServerDefaults(hosts=("deepseek.com",), providers=("deepseek",), flags={**OLD, **DEEPSEEK}),
+    ServerDefaults(
         hosts=("xiaomimimo.com",),
         providers=(
             "xiaomi",
@@ -122,72 +122,72 @@ KNOWN: tuple[Known, ...] = (
         ),
         flags=DEEPSEEK,
     ),
-    Known(
+    ServerDefaults(
         hosts=("z.ai", "bigmodel.cn"),
         providers=("zai", "zai-coding-cn"),
         flags={**OLD, **NO_EFFORT, "thinkingFormat": "zai"},
     ),
-    Known(
+    ServerDefaults(
         hosts=("moonshot.ai", "moonshot.cn"),
         providers=("moonshotai", "moonshotai-cn"),
         flags={**OLD, **NO_EFFORT, "thinkingFormat": "deepseek"},
     ),
-    Known(
+    ServerDefaults(
         hosts=("aliyuncs.com",),
         providers=("qwen-token-plan", "qwen-token-plan-cn", "qwen-token-plan-individual"),
         flags={**PLAIN, **NO_EFFORT, "thinkingFormat": "qwen"},
     ),
-    Known(
+    ServerDefaults(
         hosts=("together.ai", "together.xyz"),
         providers=("together",),
         flags={**OLD, **NO_EFFORT, **NO_LONG_CACHE, "thinkingFormat": "together"},
     ),
-    Known(
+    ServerDefaults(
         hosts=("baseten.co",),
         providers=("baseten",),
         flags={**OLD, **NO_LONG_CACHE, **STICKY, "thinkingFormat": "baseten"},
     ),
-    Known(
+    ServerDefaults(
         hosts=("ant-ling.com",),
         providers=("ant-ling",),
         flags={**OLD, **NO_EFFORT, **NO_LONG_CACHE, "thinkingFormat": "ant-ling"},
     ),
-    Known(
+    ServerDefaults(
         hosts=("gateway.ai.cloudflare.com",),
         providers=("cloudflare-ai-gateway",),
         flags={**OLD, **NO_EFFORT, **NO_LONG_CACHE, **STICKY},
     ),
-    Known(
+    ServerDefaults(
         hosts=("api.cloudflare.com",),
         providers=("cloudflare-workers-ai",),
         flags={**PLAIN, **NO_LONG_CACHE, **STICKY},
     ),
-    Known(
+    ServerDefaults(
         hosts=("fireworks.ai",),
         providers=("fireworks",),
         flags={**PLAIN, **NO_LONG_CACHE, **STICKY},
     ),
-    Known(
+    ServerDefaults(
         hosts=("api.nvidia.com",),
         providers=("nvidia",),
         flags={**OLD, **NO_EFFORT, **NO_LONG_CACHE},
     ),
-    Known(hosts=("cerebras.ai",), providers=("cerebras",), flags=PLAIN),
-    Known(hosts=("opencode.ai",), providers=("opencode", "opencode-go"), flags=OLD),
-    Known(
+    ServerDefaults(hosts=("cerebras.ai",), providers=("cerebras",), flags=PLAIN),
+    ServerDefaults(hosts=("opencode.ai",), providers=("opencode", "opencode-go"), flags=OLD),
+    ServerDefaults(
         hosts=("githubcopilot.com",),
         providers=("github-copilot",),
         flags={**PLAIN, **NO_EFFORT},
     ),
-    Known(
+    ServerDefaults(
         hosts=("huggingface.co",),
         providers=("huggingface",),
         flags={"supportsDeveloperRole": False},
     ),
-    Known(hosts=("x.ai",), providers=("xai",), flags={**PLAIN, **NO_EFFORT}),
-    Known(hosts=("mistral.ai",), providers=("mistral",), flags={**OLD, **NO_EFFORT}),
-    Known(hosts=("chutes.ai",), providers=("chutes",), flags=OLD),
-    Known(hosts=("googleapis.com",), providers=("google",), flags=PLAIN),
+    ServerDefaults(hosts=("x.ai",), providers=("xai",), flags={**PLAIN, **NO_EFFORT}),
+    ServerDefaults(hosts=("mistral.ai",), providers=("mistral",), flags={**OLD, **NO_EFFORT}),
+    ServerDefaults(hosts=("chutes.ai",), providers=("chutes",), flags=OLD),
+    ServerDefaults(hosts=("googleapis.com",), providers=("google",), flags=PLAIN),
 )
 
 
@@ -210,7 +210,7 @@ def _detected(call: Call) -> Json:
 # What a request says about thinking: the same wish in the words of every server. Pure.
 
 
-class Wish(Record):
+class ThinkingRequest(Record):
     """How much thinking is wanted."""
 
     on: bool
@@ -232,7 +232,7 @@ class Wish(Record):
         return self.listed and self.word is None
 
 
-Fields: TypeAlias = Callable[[Wish, Compat], Json]
+Fields: TypeAlias = Callable[[ThinkingRequest, Compat], Json]
 
 FORMATS: Mapping[ThinkingFormat, Fields] = {
     "openai": lambda wish, compat: {},
@@ -277,12 +277,12 @@ def thinking_fields(call: Call, compat: Compat) -> Json:
     return fields
 
 
-def _wish(call: Call) -> Wish:
+def _wish(call: Call) -> ThinkingRequest:
     model, options = call.model, call.options
     level = options.reasoning if model.reasoning else "off"
     words = model.thinking_level_map or {}
     on = level != "off"
-    return Wish(
+    return ThinkingRequest(
         on=on,
         word=level_word(model, level) if on else words.get("off"),
         listed=level in words,
@@ -290,11 +290,11 @@ def _wish(call: Call) -> Wish:
     )
 
 
-def _switch(wish: Wish) -> str:
+def _switch(wish: ThinkingRequest) -> str:
     return "enabled" if wish.on else "disabled"
 
 
-def _filled(name: str, template: Json, wish: Wish) -> Json:
+def _filled(name: str, template: Json, wish: ThinkingRequest) -> Json:
     """The configured arguments with their variables filled in."""
     arguments = {
         key: _value(value, wish)
@@ -304,7 +304,7 @@ def _filled(name: str, template: Json, wish: Wish) -> Json:
     return {name: arguments} if arguments else {}
 
 
-def _value(value: object, wish: Wish) -> object:
+def _value(value: object, wish: ThinkingRequest) -> object:
     if not isinstance(value, dict) or "$var" not in value:
         return value
     match value["$var"]:

@@ -21,8 +21,8 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model
-from pi.ai.request import ToolChoice, possible_choice
-from pi.ai.transcript import told
+from pi.ai.request import ToolChoice, valid_tool_choice
+from pi.ai.transcript import render_update
 from pi.ai.wire.openai_completions.compat import Compat
 from pi.ai.wire_support.handoff import (
     IMAGES_FOLLOW,
@@ -88,7 +88,7 @@ def tool_choice(
     choice: ToolChoice | None, tools: Sequence[Tool], forms: ToolForms
 ) -> str | Json | None:
     """The value of ``tool_choice``; ``None`` leaves it out."""
-    match possible_choice(choice, [tool.name for tool in tools]):
+    match valid_tool_choice(choice, [tool.name for tool in tools]):
         case str(word):
             return word
         case {"type": "any"}:
@@ -150,7 +150,7 @@ class History:
                 self._show(encoded, images)
             match message:
                 case SystemMessage():
-                    encoded += self._system(told(message))
+                    encoded += self._system(render_update(message))
                     encoded += self._additions(message)
                 case UserMessage():
                     self._say(encoded, _user_content(message))

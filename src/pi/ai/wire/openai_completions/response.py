@@ -21,16 +21,16 @@ from pi.ai.models.model import TIER_FACTORS
 from pi.ai.request import Call
 from pi.ai.token_estimate import conversation_tokens
 from pi.ai.wire.openai_completions.chunks import (
-    Choice,
     Chunk,
+    ChunkChoice,
     Delta,
-    Opening,
+    FirstChunk,
     ReasoningDetails,
-    charged,
     decode_chunk,
     decode_oddity,
     decode_opening,
     parse_usage,
+    reported_cost,
     thought,
 )
 from pi.ai.wire.openai_completions.compat import OPENAI_HOST, compat_of
@@ -74,7 +74,7 @@ def failure(word: str) -> ProviderError | None:
     return None if kind is None else kind(f"Provider finish_reason: {word}")
 
 
-def no_room(call: Call, reason: CompleteReason, usage: Usage) -> ContextOverflow | None:
+def no_output_room(call: Call, reason: CompleteReason, usage: Usage) -> ContextOverflow | None:
     """Why an answer without any content is none: the context was full, or cut to fit.
 
     Local servers have smaller contexts than their models and do not say so. An answer that is
@@ -130,7 +130,7 @@ class ChatDecoder:
             chunk = self._unreadable(data)
         if chunk is None:
             return
-        if type(chunk) is Opening:
+        if type(chunk) is FirstChunk:
             self._name(chunk)
         if chunk.error or chunk.choices is None:
             self._look_for_error(data)
@@ -152,7 +152,7 @@ class ChatDecoder:
 
     # What arrives ------------------------------------------------------------------------------
 
-    def _unreadable(self, data: bytes) -> Opening | None:
+    def _unreadable(self, data: bytes) -> FirstChunk | None:
         if data.strip() == DONE:
             self._finish()
             return None
@@ -193,7 +193,7 @@ class ChatDecoder:
             for piece in delta.tool_calls:
                 self._calls.add(piece)
 
-    def _choice(self, choice: Choice) -> None:
+    def _choice(self, choice: ChunkChoice) -> None:
         """What comes with a choice beside its delta."""
         if choice.message is not None and choice.delta is None and self._builder.empty:
             self._delta(choice.message)  # servers that answer in one piece at the end
@@ -228,7 +228,7 @@ class ChatDecoder:
             self._thinking = thinking
             self._block += 1
 
-    def _name(self, chunk: Opening) -> None:
+    def _name(self, chunk: FirstChunk) -> None:
         """Note who answers; the very first events of some servers do not say it yet."""
         if chunk.id and isinstance(chunk.id, str):
             self._decode = decode_chunk
@@ -244,7 +244,7 @@ class ChatDecoder:
         if usage is None:
             return
         self._builder.usage = usage
-        self._builder.charged = charged(counted)
+        self._builder.charged = reported_cost(counted)
         if self._reason is not None:
             self._finish()
 
@@ -262,7 +262,7 @@ class ChatDecoder:
         if problem := failure(word):
             raise problem
         reason = complete_reason(word, calls=bool(self._calls))
-        if builder.empty and (lack := no_room(self._call, reason, builder.usage)):
+        if builder.empty and (lack := no_output_room(self._call, reason, builder.usage)):
             raise lack
         self.finished = True
         builder.finish(reason)

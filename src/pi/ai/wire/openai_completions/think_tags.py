@@ -13,7 +13,7 @@ OPEN, CLOSE = "<think>", "</think>"
 _MARKS = re.compile(r"\n|`+|~{3,}")
 
 
-class Markdown:
+class CodeFenceTracker:
     """Follows a text as far as is needed to know whether its end stands in code."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class ThinkTags:
     def __init__(self) -> None:
         self.plain = True
         self.unread: list[str] = []
-        self._markdown = Markdown()
+        self._markdown = CodeFenceTracker()
         self._thinking = False
         self._held = ""
         self._after_tag = False

@@ -16,7 +16,7 @@ from pi.ai.request import Call
 from pi.ai.stream import Flush
 from pi.ai.wire.openai_responses import azure, codex
 from pi.ai.wire.openai_responses.chaining import Conversation, is_stateful, stored_responses
-from pi.ai.wire.openai_responses.request import Asking, answer_items, encode, headers, url
+from pi.ai.wire.openai_responses.request import ResponsesCall, answer_items, encode, headers, url
 from pi.ai.wire.openai_responses.tools import read_compat
 from pi.ai.wire_support.exchange import Services
 from pi.ai.wire_support.repairs import Repairs
@@ -30,16 +30,16 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
         case "openai-codex-responses":
             await codex.answer(call, builder, flush, services)
         case _ if is_stateful(call, services.environ):
-            await _answer_stored(Asking(call, builder, flush, services))
+            await _answer_stored(ResponsesCall(call, builder, flush, services))
         case _:
-            asking = Asking(call, builder, flush, services)
+            asking = ResponsesCall(call, builder, flush, services)
             await asking.ask(
                 encode=partial(encode, call),
                 deliver=partial(asking.post, url=url(call), headers=headers(call)),
             )
 
 
-async def _answer_stored(asking: Asking) -> None:
+async def _answer_stored(asking: ResponsesCall) -> None:
     """Have the response stored, and continue the one before it where the server has that."""
     call = asking.call
     stored = stored_responses(asking.services)

@@ -11,7 +11,7 @@ from pi.ai.http.request import user_agent
 from pi.ai.messages import Json
 from pi.ai.request import Call
 from pi.ai.stream import Flush
-from pi.ai.wire.openai_responses.request import Asking, encode_body
+from pi.ai.wire.openai_responses.request import ResponsesCall, encode_body
 from pi.ai.wire.openai_responses.tools import Compat, read_compat
 from pi.ai.wire_support.exchange import Services
 from pi.ai.wire_support.repairs import NO_REPAIRS, Repairs
@@ -25,7 +25,7 @@ _PATH = "/openai/v1"
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
     """Ask, and fill ``builder`` until its message is final."""
-    asking = Asking(call, builder, flush, services)
+    asking = ResponsesCall(call, builder, flush, services)
     environ = services.environ
     await asking.ask(
         encode=partial(encode, call, environ),

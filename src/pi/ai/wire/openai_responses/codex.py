@@ -20,14 +20,19 @@ from pi.ai.http.request import user_agent
 from pi.ai.messages import Json
 from pi.ai.request import Call
 from pi.ai.stream import Flush
-from pi.ai.wire.openai_responses.codex_websocket import Address, SocketLost, Turn, sockets_of
+from pi.ai.wire.openai_responses.codex_websocket import (
+    Address,
+    SocketLost,
+    SocketRequest,
+    sockets_of,
+)
 from pi.ai.wire.openai_responses.input_items import short_key
 from pi.ai.wire.openai_responses.request import (
     ENCRYPTED_REASONING,
-    Asking,
+    ResponsesCall,
     answer_items,
     bearer,
-    gather,
+    collect_parts,
     reasoning_field,
 )
 from pi.ai.wire.openai_responses.tools import Compat, read_compat, tool_choice
@@ -59,11 +64,11 @@ WEBSOCKET_PROTOCOL = "responses_websockets=2026-02-06"
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
     """Ask over the transport of the options, and fill ``builder`` until its message is final."""
-    asking = Asking(call, builder, flush, services)
+    asking = ResponsesCall(call, builder, flush, services)
     await asking.ask(encode=partial(encode, call), deliver=partial(_deliver, asking))
 
 
-async def _deliver(asking: Asking, payload: Json) -> None:
+async def _deliver(asking: ResponsesCall, payload: Json) -> None:
     call, environ = asking.call, asking.services.environ
     sockets = sockets_of(asking.services)
     preferred = environ.get("PI_CODEX_WEBSOCKET", "").strip().lower() in ("1", "true")
@@ -81,7 +86,7 @@ async def _deliver(asking: Asking, payload: Json) -> None:
 def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
     """The body."""
     compat = _compat(call)
-    material = gather(call, compat, repairs)
+    material = collect_parts(call, compat, repairs)
     body: Json = {
         "model": call.model.id,
         "store": False,
@@ -160,14 +165,14 @@ def _compat(call: Call) -> Compat:
     return replace(read_compat(call.model), loose_tools=None)
 
 
-def _turn(asking: Asking, payload: Json) -> Turn:
+def _turn(asking: ResponsesCall, payload: Json) -> SocketRequest:
     call, builder = asking.call, asking.builder
     protocol = {"openai-beta": WEBSOCKET_PROTOCOL}
     wait = call.options.websocket_connect_timeout_ms
     environ = asking.services.environ
     patience = timeouts(call, environ) or Timeouts()
     idle = _number(environ, "PI_CODEX_WEBSOCKET_IDLE_TIMEOUT_MS")
-    return Turn(
+    return SocketRequest(
         payload=payload,
         headers=final_headers(call, {**_identity(call), **protocol}),
         decoder=asking.decoder(),

@@ -68,7 +68,7 @@ class SocketBroken(ProviderUnavailable):
     """The socket ended or fell silent in the middle of an answer."""
 
 
-class Turn(Record):
+class SocketRequest(Record):
     """One question, and where its answer goes."""
 
     payload: Json
@@ -99,7 +99,7 @@ class CodexSocket:
         loop = asyncio.get_running_loop()
         return self._connection.loop is loop and self._connection.state.name == "OPEN"
 
-    async def carry(self, turn: Turn) -> None:
+    async def carry(self, turn: SocketRequest) -> None:
         """Ask, and feed the answer to the decoder until it has finished."""
         from websockets.exceptions import ConnectionClosed  # only here: see the import above
 
@@ -154,7 +154,7 @@ class CodexSocket:
         builder.start()
         return True
 
-    def _remember(self, turn: Turn) -> None:
+    def _remember(self, turn: SocketRequest) -> None:
         self._chain.remember(turn.payload, turn.output(), turn.builder.response_id or "")
 
 
@@ -257,7 +257,7 @@ class CodexSockets:
             return _is_installed() if preferred else self._promising
         return transport == "websocket"
 
-    async def converse(self, address: Address, turn: Turn) -> None:
+    async def converse(self, address: Address, turn: SocketRequest) -> None:
         """Ask and read the whole answer.
 
         Raises ``SocketLost`` if no socket can be had after ``turn.retries``, before anything of the
@@ -294,7 +294,7 @@ class CodexSockets:
                 self._drop(socket)
         return self._kept.pop(address, None)
 
-    async def _carried(self, address: Address, kept: CodexSocket, turn: Turn) -> bool:
+    async def _carried(self, address: Address, kept: CodexSocket, turn: SocketRequest) -> bool:
         """Whether a socket that rested could carry the turn.
 
         If it ended or forgot meanwhile, a new one gets the whole conversation.
@@ -305,7 +305,7 @@ class CodexSockets:
             return False
         return True
 
-    async def _hold(self, address: Address, socket: CodexSocket, turn: Turn) -> None:
+    async def _hold(self, address: Address, socket: CodexSocket, turn: SocketRequest) -> None:
         try:
             await socket.carry(turn)
         except BaseException:
@@ -318,7 +318,7 @@ class CodexSockets:
         self._open.discard(socket)
         socket.abort()
 
-    async def _connect(self, address: Address, turn: Turn) -> CodexSocket:
+    async def _connect(self, address: Address, turn: SocketRequest) -> CodexSocket:
         # Only here: the library comes with an extra and takes 40 ms to load.
         from websockets.asyncio.client import connect
         from websockets.exceptions import (

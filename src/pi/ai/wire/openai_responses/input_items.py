@@ -23,8 +23,8 @@ from pi.ai.messages import (
     blocks,
 )
 from pi.ai.models.model import Model
-from pi.ai.transcript import told
-from pi.ai.wire.openai_responses.tools import Toolbox
+from pi.ai.transcript import render_update
+from pi.ai.wire.openai_responses.tools import ResponsesTools
 from pi.ai.wire_support.handoff import NO_OUTPUT, is_own, plain_id, unique_id
 from pi.base.records import UNREADABLE
 
@@ -89,7 +89,9 @@ _OUTPUT_ONLY = frozenset({"status", "action", "format"})
 """Fields that the server sends and does not take back."""
 
 
-def input_items(messages: Iterable[Message], toolbox: Toolbox, *, system_role: str) -> list[Json]:
+def input_items(
+    messages: Iterable[Message], toolbox: ResponsesTools, *, system_role: str
+) -> list[Json]:
     """The items for ``messages``, prepared by ``pi.ai.wire_support.handoff.prepare``."""
     encoder = _Encoder(toolbox, system_role)
     return [
@@ -100,7 +102,7 @@ def input_items(messages: Iterable[Message], toolbox: Toolbox, *, system_role: s
 class _Encoder:
     """Remembers what an item means for later ones."""
 
-    def __init__(self, toolbox: Toolbox, system_role: str) -> None:
+    def __init__(self, toolbox: ResponsesTools, system_role: str) -> None:
         self._toolbox = toolbox
         self._system_role = system_role
         self._late = dict(toolbox.late)
@@ -121,7 +123,7 @@ class _Encoder:
                 yield self._result(message)
 
     def _instructions(self, message: SystemMessage) -> Iterator[Json]:
-        if text := told(message):
+        if text := render_update(message):
             yield {"role": self._system_role, "content": text}
         added = [self._late.pop(tool.name, None) for tool in message.tools_added or ()]
         if tools := [tool for tool in added if tool is not None]:

@@ -20,7 +20,7 @@ from pi.ai.transcript import fold
 from pi.ai.wire.openai_responses.input_items import CallIds, input_items, short_key
 from pi.ai.wire.openai_responses.tools import (
     Compat,
-    Toolbox,
+    ResponsesTools,
     pack_tools,
     read_compat,
     text_arguments,
@@ -31,10 +31,10 @@ from pi.ai.wire_support.handoff import prepare
 from pi.ai.wire_support.repairs import (
     NO_REPAIRS,
     Repairs,
-    ask_with_repairs,
     refuses_strict,
+    send_with_repairs,
     without_refused_thoughts,
-    without_thoughts,
+    without_thinking,
 )
 from pi.base.records import Record, replace
 
@@ -63,9 +63,9 @@ def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
     return None
 
 
-def forget_thoughts(answer: AssistantMessage) -> AssistantMessage:
+def drop_reasoning(answer: AssistantMessage) -> AssistantMessage:
     """``answer`` as if somebody else had given it: ids of items that stood behind a thought go."""
-    return replace(without_thoughts(answer), model="")
+    return replace(without_thinking(answer), model="")
 
 
 SMALLEST_ANSWER = 16
@@ -74,12 +74,12 @@ SMALLEST_ANSWER = 16
 ENCRYPTED_REASONING = "reasoning.encrypted_content"
 
 
-class Material(Record):
+class RequestParts(Record):
     """What a body is made of, whatever the variant calls its parts."""
 
     prompt: str
     items: list[Json]
-    toolbox: Toolbox
+    toolbox: ResponsesTools
 
 
 def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
@@ -104,7 +104,7 @@ def headers(call: Call) -> dict[str, str]:
 
 def encode_body(call: Call, compat: Compat, repairs: Repairs) -> Json:
     """The body as OpenAI and Azure take it."""
-    material = gather(call, compat, repairs)
+    material = collect_parts(call, compat, repairs)
     lead = [{"role": system_role(call, compat), "content": material.prompt}]
     body: Json = {
         "model": call.model.id,
@@ -131,15 +131,15 @@ def encode_body(call: Call, compat: Compat, repairs: Repairs) -> Json:
     return body | call.sampling
 
 
-def gather(call: Call, compat: Compat, repairs: Repairs) -> Material:
+def collect_parts(call: Call, compat: Compat, repairs: Repairs) -> RequestParts:
     """Fold and prepare the conversation, and declare its tools."""
     instructions, rest = fold(call.messages, keep_later=compat.supports_mid_convo_system_messages)
     loose = refuses_strict(rest, call.model, repairs)
     toolbox = pack_tools(call.messages, instructions.tools, compat, strict_refused=loose)
-    trusted = without_refused_thoughts(rest, call.model, repairs, forget=forget_thoughts)
+    trusted = without_refused_thoughts(rest, call.model, repairs, forget=drop_reasoning)
     history = prepare(trusted, call.model, CallIds(call.model))
     items = input_items(history, toolbox, system_role=system_role(call, compat))
-    return Material(prompt=instructions.prompt, items=items, toolbox=toolbox)
+    return RequestParts(prompt=instructions.prompt, items=items, toolbox=toolbox)
 
 
 def answer_items(call: Call, compat: Compat, answer: AssistantMessage) -> list[Json]:
@@ -215,7 +215,7 @@ def affinity_headers(call: Call, compat: Compat) -> dict[str, str]:
 # Asking, and asking again without what the server refused: the rim that the variants share.
 
 
-class Asking(Record, kw_only=False):
+class ResponsesCall(Record, kw_only=False):
     """One call, and where its answer goes."""
 
     call: Call
@@ -230,7 +230,7 @@ class Asking(Record, kw_only=False):
         deliver: Callable[[Json], Awaitable[None]],
     ) -> None:
         """Encode and deliver; each repair that a refusal asks for is tried once and noted."""
-        await ask_with_repairs(
+        await send_with_repairs(
             self.call,
             self.builder,
             self.services.clock,

@@ -11,7 +11,7 @@ from msgspec import UNSET
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import AnswerRefused, BadAnswer
 from pi.ai.failures.classify import from_error_object
-from pi.ai.json_text import read_odd_event
+from pi.ai.json_text import read_lenient
 from pi.ai.messages import Json, Usage
 from pi.ai.models.model import TIER_FACTORS
 from pi.ai.wire.openai_responses.output_items import OutputItems, Place
@@ -43,7 +43,7 @@ _decode = _EVENTS.decode
 
 
 class ResponsesDecoder:
-    """Understands one answer; ``text_arguments`` are those of the request's ``Toolbox``."""
+    """Understands one answer; ``text_arguments`` are those of the request's ``ResponsesTools``."""
 
     def __init__(
         self, builder: MessageBuilder, text_arguments: Mapping[str, str] | None = None
@@ -78,7 +78,7 @@ class ResponsesDecoder:
         try:
             event = _decode(data)
         except UNREADABLE:
-            event = read_odd_event(_EVENTS, data) or ResponseEvent()
+            event = read_lenient(_EVENTS, data) or ResponseEvent()
         kind = event.type or name
         place = event.output_index
         if kind == TEXT_DELTA and event.delta and place is not None:

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType, field
 
 from pi.ai.messages import Json, Message, Tool
 from pi.ai.models.model import Model
-from pi.ai.request import ToolChoice, possible_choice
+from pi.ai.request import ToolChoice, valid_tool_choice
 from pi.ai.transcript import final_tools, leading
 from pi.ai.wire_support import tool_schemas
 from pi.ai.wire_support.compat_flags import read_flags
@@ -57,7 +57,7 @@ def _detected(model: Model) -> Json:
     return detected
 
 
-class Toolbox(Record):
+class ResponsesTools(Record):
     """The tools of one request."""
 
     first: tuple[Json, ...]
@@ -79,7 +79,7 @@ def pack_tools(
     compat: Compat,
     *,
     strict_refused: bool = False,
-) -> Toolbox:
+) -> ResponsesTools:
     """Declare ``tools``, the set that ``messages`` have come to.
 
     Where the server can take it, a tool that was added in the middle is declared there, so that
@@ -87,7 +87,7 @@ def pack_tools(
     """
     declared = _declare_all(tools, compat, strict_refused=strict_refused)
     late = _added_later(messages, tools) if _may_come_later(compat) else frozenset()
-    return Toolbox(
+    return ResponsesTools(
         first=tuple(item for name, item in declared.items() if name not in late),
         late={name: item for name, item in declared.items() if name in late},
         text_arguments=text_arguments(tools, compat),
@@ -99,9 +99,9 @@ def text_arguments(tools: Iterable[Tool], compat: Compat) -> dict[str, str]:
     return tool_schemas.text_arguments(tools) if compat.supports_grammar_tools else {}
 
 
-def tool_choice(choice: ToolChoice | None, toolbox: Toolbox) -> str | Json | None:
+def tool_choice(choice: ToolChoice | None, toolbox: ResponsesTools) -> str | Json | None:
     """The choice in the server's form; ``None`` where there is none, or nothing to choose."""
-    match possible_choice(choice, toolbox.names):
+    match valid_tool_choice(choice, toolbox.names):
         case str(word):
             return word
         case {"type": "any"}:

@@ -11,12 +11,12 @@ from pi.ai.request import Call
 from pi.ai.stream import Flush
 from pi.ai.wire.pi_messages.request import encode, headers, url
 from pi.ai.wire.pi_messages.response import EventDecoder
-from pi.ai.wire_support.exchange import Services, agreed_payload, send
+from pi.ai.wire_support.exchange import Services, apply_payload_hook, send
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
     """Ask, and fill ``builder`` with the answer; raises ``ProviderError``."""
-    payload = await agreed_payload(call, encode(call))
+    payload = await apply_payload_hook(call, encode(call))
     await send(
         call,
         payload,

@@ -12,7 +12,7 @@ from pi.ai.builder import CompleteReason, MessageBuilder, ToolCallBlock
 from pi.ai.errors import BadAnswer, ProviderError
 from pi.ai.failures.classify import from_error_object, from_status
 from pi.ai.http.request import Headers
-from pi.ai.json_text import parse_arguments, read_odd_event
+from pi.ai.json_text import parse_arguments, read_lenient
 from pi.ai.messages import ToolCall, Usage
 from pi.base.clock import Clock
 from pi.base.records import UNREADABLE
@@ -61,7 +61,7 @@ class EventDecoder:
         try:
             event = _decode(data)
         except UNREADABLE:
-            event = read_odd_event(_EVENTS, data) or _Event()
+            event = read_lenient(_EVENTS, data) or _Event()
         match event.type:
             case "text_start" | "text_delta":
                 key = self._key("text", event)

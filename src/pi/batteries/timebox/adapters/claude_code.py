@@ -23,10 +23,10 @@ from pi.batteries.timebox.core.parse import SetBudget, ShowStatus, TurnOff, pars
 from pi.batteries.timebox.core.persist import (
     Active,
     Effect,
-    Keep,
     Notify,
     Off,
     RunOnStop,
+    SaveRecord,
     TimeboxRecord,
     record_from_json,
     record_to_json,
@@ -148,7 +148,7 @@ class Hook:
         # The state is our own file: whatever it holds was typed here.
         self._note(self.core.session_started(records, reading, knows=lambda command: True))
         if self.core.budget is None and self.state.budget is not None:
-            self._note([Keep(Off(self._now_ms))])  # no later hook may find it again
+            self._note([SaveRecord(Off(self._now_ms))])  # no later hook may find it again
         return self._message()
 
     def prompt_submit(self) -> Json:
@@ -217,7 +217,7 @@ class Hook:
             match effect:
                 case Notify(text=text):
                     self._told.append(text)
-                case Keep(record):
+                case SaveRecord(record):
                     self.state = replace(self.state, records=(*self.state.records, record))
                 case RunOnStop(command):
                     self.commands.append(command)

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 
-from pi.batteries.timebox.adapters.pi_session import ACTIVE, OFF, GivenCommands, Totals, records
+from pi.batteries.timebox.adapters.pi_session import (
+    ACTIVE,
+    OFF,
+    AllowedCommands,
+    SessionTotals,
+    records,
+)
 from pi.batteries.timebox.core.budget import Dimension, Reading
 from pi.batteries.timebox.core.parse import COMPLETIONS, SetBudget, TurnOff, parse
 from pi.batteries.timebox.core.persist import (
     Active,
     Effect,
-    Keep,
     Notify,
     Off,
     RunOnStop,
+    SaveRecord,
     budget_to_json,
 )
 from pi.batteries.timebox.core.timebox import USAGE, Timebox
@@ -116,8 +122,8 @@ class PiTimebox(Policy):
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
         self._core = Timebox()
-        self._totals = Totals()
-        self._commands = GivenCommands(pi)
+        self._totals = SessionTotals()
+        self._commands = AllowedCommands(pi)
         self._status = StatusLine(pi, lambda: self._core.status(self._reading()))
         self._wrap: Registration | None = None
         self._exit_code = SPENT
@@ -247,11 +253,11 @@ class PiTimebox(Policy):
             match effect:
                 case Notify(text, level):
                     self._pi.context.ui.notify(text, level)
-                case Keep(Active(budget)):
+                case SaveRecord(Active(budget)):
                     if budget.on_stop_command is not None:
                         await self._commands.remember(budget.on_stop_command)
                     await self._pi.append_entry(ACTIVE, budget_to_json(budget))
-                case Keep(Off(disabled_at)):
+                case SaveRecord(Off(disabled_at)):
                     await self._pi.append_entry(OFF, {"disabledAt": disabled_at})
                 case RunOnStop(command):
                     await self._run_on_stop(command)

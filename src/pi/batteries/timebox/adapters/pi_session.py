@@ -22,7 +22,7 @@ ACTIVE, OFF = "timebox-active", "timebox-off"
 """Types of the entries that records are kept in."""
 
 
-class Totals:
+class SessionTotals:
     """Turns, tokens and money of a session. Counted once, then followed: sessions are long."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ KEY = "on-stop-commands"
 MOST = 200
 
 
-class GivenCommands:
+class AllowedCommands:
     """Remembers commands, as digests, in the person's own folder."""
 
     def __init__(self, pi: ExtensionAPI) -> None:

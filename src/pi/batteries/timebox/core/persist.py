@@ -118,7 +118,8 @@ def _is_amount(value: object) -> bool:
 # The core tells hosts what to do instead of doing it, so that the same decisions hold everywhere:
 #
 # | the core gives | pi | Claude Code | |---|---|---| | ``Notify`` | ``ctx.ui.notify`` |
-# ``systemMessage``, or the reason of a blocked prompt | | ``Keep`` | an entry of the session | a
+# ``systemMessage``, or the reason of a blocked prompt | | ``SaveRecord`` | an entry of the
+# session | a
 # record in its state file | | ``RunOnStop`` | a detached shell | a detached shell | |
 # ``Timebox.refusal`` | ``StopRun`` before the request | a blocked prompt | | ``Timebox.warning``
 # | the system prompt | ``additionalContext`` | | ``status_line`` | the status line |
@@ -138,7 +139,7 @@ class Notify:
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
+class SaveRecord:
     """Have this record from now on, also after a reload."""
 
     record: TimeboxRecord
@@ -151,4 +152,4 @@ class RunOnStop:
     command: str
 
 
-Effect: TypeAlias = Notify | Keep | RunOnStop
+Effect: TypeAlias = Notify | SaveRecord | RunOnStop

@@ -22,10 +22,10 @@ from pi.batteries.timebox.core.parse import Invalid, SetBudget, ShowStatus, Turn
 from pi.batteries.timebox.core.persist import (
     Active,
     Effect,
-    Keep,
     Notify,
     Off,
     RunOnStop,
+    SaveRecord,
     TimeboxRecord,
     restore,
 )
@@ -78,7 +78,7 @@ class Timebox:
         if self.budget is None:
             return [Notify(NONE_ACTIVE, "info")]
         self.forget()
-        return [Keep(Off(int(reading["time"]))), Notify("Timebox off.", "info")]
+        return [SaveRecord(Off(int(reading["time"]))), Notify("Timebox off.", "info")]
 
     def _set(self, wish: SetBudget, reading: Reading) -> list[Effect]:
         self.forget()
@@ -88,7 +88,7 @@ class Timebox:
         told = f"Timebox set: {format_amounts(wish.limits)}."
         if wish.on_stop_command:
             told += f" When it is spent: {wish.on_stop_command}"
-        effects: list[Effect] = [Keep(Active(self.budget)), Notify(told, "info")]
+        effects: list[Effect] = [SaveRecord(Active(self.budget)), Notify(told, "info")]
         if wish.ignored:
             effects.append(Notify(f"Not understood: {' '.join(wish.ignored)}. {USAGE}", "warning"))
         return effects
@@ -181,7 +181,7 @@ class Timebox:
         # Kept, so that a budget which was spent is not spent again after a reload.
         effects: list[Effect] = [
             Notify(f"{self.refusal} {GOES_ON}", "error"),
-            Keep(Active(self.budget)),
+            SaveRecord(Active(self.budget)),
         ]
         if stop.on_stop_command is not None:
             effects.append(RunOnStop(stop.on_stop_command))

@@ -24,7 +24,7 @@ from pi.ai.messages import (
 from pi.base.records import Record
 from pi.coding.export.html.markup import Html, Painter, Value, diff, esc, join, picture, tag
 from pi.coding.export.html.rich_text import rich_text
-from pi.coding.export.outline import Row, changes, subject, text_argument
+from pi.coding.export.outline import OutlineRow, changes, subject, text_argument
 from pi.coding.export.transcript import Node, Transcript, model_name, unpadded
 from pi.coding.session.entries import (
     BashExecution,
@@ -158,7 +158,9 @@ SPEAKERS: dict[type, str] = {
 class Articles:
     """Draws the nodes of a transcript; ``rows`` say where branches part."""
 
-    def __init__(self, transcript: Transcript, rows: Mapping[int, Row], painter: Painter) -> None:
+    def __init__(
+        self, transcript: Transcript, rows: Mapping[int, OutlineRow], painter: Painter
+    ) -> None:
         self._nodes = transcript.nodes
         self._results = transcript.results
         self._rows = rows

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pi.ai.messages import Tool
 from pi.coding.export.html.articles import Articles
 from pi.coding.export.html.markup import Html, Painter, esc, join, tag
-from pi.coding.export.outline import Row, outline
+from pi.coding.export.outline import OutlineRow, build_outline
 from pi.coding.export.transcript import Spent, Totals, Transcript, dollars
 
 # The head of the page: what session this is, what it cost, what the model was told.
@@ -117,7 +117,7 @@ class _Sheets(NamedTuple):
 
 def render_page(transcript: Transcript) -> str:
     """The transcript as an HTML page that needs no network and runs no script but its own."""
-    sheets, painter, rows = _sheets(), Painter(), outline(transcript)
+    sheets, painter, rows = _sheets(), Painter(), build_outline(transcript)
     shown = set(transcript.branch())
     values = {
         "policy": esc(sheets.policy),
@@ -133,7 +133,7 @@ def render_page(transcript: Transcript) -> str:
     return _PLACEHOLDER.sub(lambda name: values[name[1]], sheets.template)
 
 
-def _link(row: Row, *, here: bool) -> Html:
+def _link(row: OutlineRow, *, here: bool) -> Html:
     classes = (row.kind, f"d{min(row.depth, DEEPEST)}", "here" if here else "")
     return tag(
         "a",

@@ -26,11 +26,11 @@ from pi.coding.bus import At
 from pi.coding.compaction.strategies import Strategy
 from pi.coding.extension_host.api import loaded_extension
 from pi.coding.extension_host.api.context import ExtensionContext
-from pi.coding.extension_host.api.loaded_extension import Instance
+from pi.coding.extension_host.api.loaded_extension import LoadedExtension
 from pi.coding.extension_host.api.messages import (
     ExtensionEvent,
     MessageOptions,
-    Sending,
+    MessageSender,
     UserMessageOptions,
 )
 from pi.coding.extension_host.api.processes import ExecOptions, ExecResult, Processes, SpawnOptions
@@ -81,7 +81,7 @@ from pi.coding.session.entries import CustomMessage
 class ApiMembers:
     """Members of the API of one extension; what they register ends with it."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: LoadedExtension) -> None:
         self._instance = instance
         self._shelves = instance.shelves
         self._registries = instance.shelves.registries
@@ -235,7 +235,7 @@ T = TypeVar("T")
 class RunningMembers(ApiMembers):
     """Runs programs and sessions, and keeps what others may use."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: LoadedExtension) -> None:
         super().__init__(instance)
         self._processes = Processes(instance.link, instance.scope)
 
@@ -296,9 +296,9 @@ class RunningMembers(ApiMembers):
 class SayingMembers(ApiMembers):
     """Speaks in the session, and to whoever listens to it."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: LoadedExtension) -> None:
         super().__init__(instance)
-        self._sending = Sending(instance.link, instance.shelves.next_turn)
+        self._sending = MessageSender(instance.link, instance.shelves.next_turn)
 
     async def send_message(
         self, message: CustomMessage | Mapping[str, Any], **how: Unpack[MessageOptions]
@@ -485,7 +485,7 @@ class ExtensionAPI(
 ):
     """What an extension can do. Handlers and commands are added while its function runs."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: LoadedExtension) -> None:
         super().__init__(instance)
         self.name = instance.owner.name
         self.version = __version__

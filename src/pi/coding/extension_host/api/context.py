@@ -12,17 +12,17 @@ from pi.agent.tools.tool import FilePreview
 from pi.ai.messages import Json, ToolCall
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import Record
-from pi.base.tasks import awaited
+from pi.base.tasks import maybe_await
 from pi.coding.blobs.store import BlobStore
-from pi.coding.extension_host.api.messages import MessageOptions, Sending, UserMessageOptions
+from pi.coding.extension_host.api.messages import MessageOptions, MessageSender, UserMessageOptions
 from pi.coding.extension_host.api.readers import ExtensionModelRegistry, SessionReader
 from pi.coding.extension_host.api.resources import ExtensionResources
 from pi.coding.extension_host.api.storage import ExtensionArtifacts
 from pi.coding.extension_host.control import Cancelled, Setup, TreeOptions
-from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.link import SessionLink
 from pi.coding.extension_host.scope import Scope
 from pi.coding.extension_host.session_parts import Content
-from pi.coding.extension_host.ui_proxy import OwnedUI
+from pi.coding.extension_host.ui_proxy import ExtensionUIProxy
 from pi.coding.files.local import LocalFiles
 from pi.coding.port.remote import Remote, Replica
 from pi.coding.port.ui import ExtensionUI, Mode
@@ -36,7 +36,7 @@ from pi.coding.session.views import ContextUsage, SessionStats
 class RunContext:
     """The runs of a session, for one extension."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: SessionLink) -> None:
         self._link = link
 
     def is_idle(self) -> bool:
@@ -97,10 +97,10 @@ class RunContext:
                 result = await session.runs.compact(custom_instructions)
             except Exception as problem:
                 if on_error is not None:
-                    await awaited(on_error(problem))
+                    await maybe_await(on_error(problem))
             else:
                 if on_complete is not None:
-                    await awaited(on_complete(result))
+                    await maybe_await(on_complete(result))
 
         session.control.when_idle(act)
 
@@ -116,8 +116,8 @@ D = TypeVar("D", bound=_Done)
 class ContextParts(Record, eq=False):
     """What the contexts of one extension hand over to."""
 
-    link: Link
-    ui: OwnedUI
+    link: SessionLink
+    ui: ExtensionUIProxy
     mode: Callable[[], Mode]
     model_registry: ExtensionModelRegistry
     resources: ExtensionResources
@@ -220,7 +220,7 @@ class CommandContext(ExtensionContext):
     def __init__(
         self,
         parts: ContextParts,
-        sending: Sending,
+        sending: MessageSender,
         renewed: Callable[[], CommandContext | None],
     ) -> None:
         super().__init__(parts)
@@ -292,7 +292,7 @@ class CommandContext(ExtensionContext):
         if with_session is not None and not done.cancelled:
             context = self._renewed()
             if context is not None:
-                await awaited(with_session(context))
+                await maybe_await(with_session(context))
         return done
 
 

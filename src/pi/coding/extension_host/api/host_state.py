@@ -7,12 +7,12 @@ from pathlib import Path
 
 from pi.base.clock import Clock
 from pi.base.records import Record
-from pi.coding.extension_host.api.messages import EventBus, NextTurn
-from pi.coding.extension_host.api.storage import SharedThings
+from pi.coding.extension_host.api.messages import ExtensionChannel, NextTurnMessages
+from pi.coding.extension_host.api.storage import SharedObjects
 from pi.coding.extension_host.contributions.providers import Providers
 from pi.coding.extension_host.contributions.registries import Registries
 from pi.coding.extension_host.control import HostedSession
-from pi.coding.extension_host.events.handlers import Failed, Hooks
+from pi.coding.extension_host.events.handlers import Hooks, ReportHandlerFailure
 from pi.coding.extension_host.watchdog import Watchdog
 from pi.coding.port.ui import ExtensionUI, Mode
 
@@ -23,17 +23,17 @@ class Shelves(Record, eq=False):
     hooks: Hooks
     registries: Registries
     providers: Providers
-    events: EventBus
-    next_turn: NextTurn
-    shared: SharedThings
+    events: ExtensionChannel
+    next_turn: NextTurnMessages
+    shared: SharedObjects
     agent_dir: Path
     environ: Mapping[str, str]
     flags: Mapping[str, bool | str]
     """What the command line says of flags that extensions have."""
-    failed: Failed
+    failed: ReportHandlerFailure
 
 
-class Surroundings(Record):
+class HostEnvironment(Record):
     """What there is around extensions; what changes is asked anew every time."""
 
     session: Callable[[], HostedSession | None]

@@ -14,15 +14,15 @@ from pi.ai.collection import ModelProvider
 from pi.base.records import Record
 from pi.coding.bus import At, NamedRegistry, OrderedList, Owner
 from pi.coding.extension_host.api.context import CommandContext, ContextParts, ExtensionContext
-from pi.coding.extension_host.api.host_state import Shelves, Surroundings
-from pi.coding.extension_host.api.messages import Sending
+from pi.coding.extension_host.api.host_state import HostEnvironment, Shelves
+from pi.coding.extension_host.api.messages import MessageSender
 from pi.coding.extension_host.api.readers import ExtensionModelRegistry
 from pi.coding.extension_host.api.resources import ExtensionResources
 from pi.coding.extension_host.contributions.commands import (
     CommandHandler,
     Completions,
     ExtensionCommand,
-    OwnedMode,
+    RegisteredInputMode,
     checked_prefix,
 )
 from pi.coding.extension_host.contributions.providers import provider_from
@@ -33,9 +33,9 @@ from pi.coding.extension_host.discovery.finding import Candidate
 from pi.coding.extension_host.discovery.manifest import ExtensionFlag, checked_flag
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.events.handlers import Handler, must_take
-from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.link import SessionLink
 from pi.coding.extension_host.scope import Registration, Scope
-from pi.coding.extension_host.ui_proxy import OwnedUI
+from pi.coding.extension_host.ui_proxy import ExtensionUIProxy
 from pi.coding.port.extensions import InputMode
 from pi.coding.prompt import ToolNote
 from pi.coding.resources.sources import SourceInfo
@@ -43,13 +43,13 @@ from pi.coding.resources.sources import SourceInfo
 T = TypeVar("T")
 
 
-class Instance(Record, eq=False):
+class LoadedExtension(Record, eq=False):
     """One extension, from the call of its function to the end of its session."""
 
     owner: Owner
     source: SourceInfo
     scope: Scope
-    link: Link
+    link: SessionLink
     context: ExtensionContext
     command_context: CommandContext
     shelves: Shelves
@@ -70,14 +70,14 @@ class Instance(Record, eq=False):
 # How registrations of an extension are made: each checked first, each ended with its scope.
 
 
-def add_handler(instance: Instance, event: str, handler: Handler, at: At) -> Registration:
+def add_handler(instance: LoadedExtension, event: str, handler: Handler, at: At) -> Registration:
     """Have a handler called."""
     end = instance.shelves.hooks.on(event, handler, instance.context, instance.owner, at)
     return instance.keep(end)
 
 
 def add_tool(
-    instance: Instance,
+    instance: LoadedExtension,
     tool: AgentTool,
     *,
     snippet: str,
@@ -98,7 +98,7 @@ def tool_of(
 
 
 def add_command(
-    instance: Instance,
+    instance: LoadedExtension,
     name: str,
     handler: CommandHandler,
     description: str,
@@ -124,7 +124,7 @@ def add_command(
 
 
 def add_shortcut(
-    instance: Instance, key: str, handler: Callable[[Any], Any], description: str
+    instance: LoadedExtension, key: str, handler: Callable[[Any], Any], description: str
 ) -> Registration:
     """Have a key do something."""
     shortcut = Shortcut(
@@ -137,10 +137,10 @@ def add_shortcut(
     return instance.add_name(instance.shelves.registries.shortcuts, key, shortcut)
 
 
-def add_input_mode(instance: Instance, prefix: str, mode: InputMode) -> Registration:
+def add_input_mode(instance: LoadedExtension, prefix: str, mode: InputMode) -> Registration:
     """Have one more kind of text that can be written."""
     must_take(mode.run, 2, f"The input mode {prefix} takes a text and a context")
-    owned = OwnedMode(
+    owned = RegisteredInputMode(
         prefix=checked_prefix(prefix),
         mode=mode,
         context=instance.command_context,
@@ -150,7 +150,7 @@ def add_input_mode(instance: Instance, prefix: str, mode: InputMode) -> Registra
 
 
 def add_provider(
-    instance: Instance, provider: ModelProvider | str, config: Mapping[str, Any] | None
+    instance: LoadedExtension, provider: ModelProvider | str, config: Mapping[str, Any] | None
 ) -> Registration:
     """Have one more provider of models."""
     shelves = instance.shelves
@@ -159,13 +159,13 @@ def add_provider(
     return instance.keep(shelves.providers.add(made, instance.owner))
 
 
-def add_flag(instance: Instance, flag: ExtensionFlag) -> Registration:
+def add_flag(instance: LoadedExtension, flag: ExtensionFlag) -> Registration:
     """Have one more option of the command line."""
     return instance.add_name(instance.shelves.registries.flags, flag.name, checked_flag(flag))
 
 
 def when_idle(
-    instance: Instance,
+    instance: LoadedExtension,
     act: Callable[[SessionControl], Awaitable[None]],
     *,
     before_next_prompt: bool,
@@ -191,7 +191,7 @@ def first_line(function: Callable[..., Any]) -> str:
 class ScopedEvents:
     """Events between extensions; listeners end with the session."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: LoadedExtension) -> None:
         self._instance = instance
 
     def on(self, name: str, listener: Callable[[Any], Any]) -> Registration:
@@ -207,13 +207,13 @@ class ScopedEvents:
 # What one extension is given to work with, before its function is called.
 
 
-def equipped(
+def build_extension(
     candidate: Candidate,
     number: int,
     shelves: Shelves,
-    around: Surroundings,
+    around: HostEnvironment,
     renewed: Callable[[str], CommandContext | None],
-) -> Instance:
+) -> LoadedExtension:
     """Everything that the API of an extension works with.
 
     ``number`` is its place in the order of loading; ``renewed`` gives the context of the extension
@@ -221,7 +221,7 @@ def equipped(
     """
     owner = Owner(name=candidate.name, path=candidate.where, rank=candidate.rank, number=number)
     scope = Scope(around.clock, name=owner.name, report=partial(shelves.failed, owner))
-    link = Link(scope, around.session, around.cwd)
+    link = SessionLink(scope, around.session, around.cwd)
     parts = ContextParts(
         link=link,
         ui=_own_ui(owner, scope, shelves, around),
@@ -231,8 +231,8 @@ def equipped(
         ),
         resources=ExtensionResources(link, scope, shelves.registries, owner, shelves.failed),
     )
-    sending = Sending(link, shelves.next_turn)
-    made = Instance(
+    sending = MessageSender(link, shelves.next_turn)
+    made = LoadedExtension(
         owner=owner,
         source=candidate.source,
         scope=scope,
@@ -244,8 +244,10 @@ def equipped(
     return made
 
 
-def _own_ui(owner: Owner, scope: Scope, shelves: Shelves, around: Surroundings) -> OwnedUI:
-    return OwnedUI(
+def _own_ui(
+    owner: Owner, scope: Scope, shelves: Shelves, around: HostEnvironment
+) -> ExtensionUIProxy:
+    return ExtensionUIProxy(
         around.ui,
         owner=owner,
         scope=scope,

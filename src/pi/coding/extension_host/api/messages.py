@@ -14,7 +14,7 @@ from pi.base.records import Record
 from pi.coding.bus import OrderedList, Owner
 from pi.coding.extension_host.errors import ExtensionError, contained
 from pi.coding.extension_host.events.answers import as_custom_message
-from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.link import SessionLink
 from pi.coding.session.entries import Custom, CustomMessage
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class UserMessageOptions(TypedDict, total=False):
     meta: Json | None
 
 
-class NextTurn:
+class NextTurnMessages:
     """Messages that ride along with the next thing that the person says."""
 
     def __init__(self) -> None:
@@ -52,10 +52,10 @@ class NextTurn:
         return waiting
 
 
-class Sending:
+class MessageSender:
     """The voice of one extension. Nothing here waits for a run."""
 
-    def __init__(self, link: Link, next_turn: NextTurn) -> None:
+    def __init__(self, link: SessionLink, next_turn: NextTurnMessages) -> None:
         self._link = link
         self._next_turn = next_turn
 
@@ -123,7 +123,7 @@ class ExtensionEvent(Record, tag="extension_event"):
     data: Any = None
 
 
-class EventBus:
+class ExtensionChannel:
     """Whoever listens to a name hears what others emit under it."""
 
     def __init__(self, failed: Callable[[Owner, str, BaseException], None]) -> None:

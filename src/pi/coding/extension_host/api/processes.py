@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from pi.base.processes import Child, run, spawn
 from pi.base.records import Record
-from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.link import SessionLink
 from pi.coding.extension_host.scope import Scope
 from pi.coding.shell.environment import service_environment
 
@@ -50,7 +50,7 @@ class SpawnOptions(TypedDict, total=False):
 class Processes:
     """Programs of one extension; they end with its scope."""
 
-    def __init__(self, link: Link, scope: Scope) -> None:
+    def __init__(self, link: SessionLink, scope: Scope) -> None:
         self._link = link
         self._scope = scope
 

@@ -18,9 +18,9 @@ from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
 from pi.base.records import replace
 from pi.coding.extension_host.control import HostedSession
-from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.link import SessionLink
 from pi.coding.extension_host.scope import Registration
-from pi.coding.models.registry import Choice, ModelRegistry
+from pi.coding.models.registry import ModelRegistry, ResolvedModel
 from pi.coding.port.remote import FeedItem, Kind
 from pi.coding.session.context import SessionContext, build_session_context
 from pi.coding.session.entries import Entry, SessionHeader
@@ -31,7 +31,7 @@ from pi.coding.session.views import TreeNode, session_tree
 class SessionReader:
     """Entries, tree and facts of the session as they are now."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: SessionLink) -> None:
         self._link = link
 
     def get_cwd(self) -> str:
@@ -113,7 +113,7 @@ AddProvider: TypeAlias = Callable[[ModelProvider | str, Mapping[str, Any] | None
 class ExtensionModelRegistry:
     """Every wrap of the session stands around what is asked here."""
 
-    def __init__(self, link: Link, add_provider: AddProvider) -> None:
+    def __init__(self, link: SessionLink, add_provider: AddProvider) -> None:
         self._link = link
         self._add_provider = add_provider
 
@@ -129,7 +129,7 @@ class ExtensionModelRegistry:
         """The model of exactly that name."""
         return self._registry.find(provider, model_id)
 
-    def resolve(self, pattern: str, provider: str | None = None) -> Choice | None:
+    def resolve(self, pattern: str, provider: str | None = None) -> ResolvedModel | None:
         """What a person means by ``pattern``."""
         return self._registry.resolve(pattern, provider)
 

@@ -10,8 +10,8 @@ from pi.base.records import replace
 from pi.coding.bus import Owner
 from pi.coding.extension_host.contributions.registries import Registries
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.extension_host.events.handlers import Failed
-from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.events.handlers import ReportHandlerFailure
+from pi.coding.extension_host.link import SessionLink
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.resources import kinds
 from pi.coding.resources.discovery import Resources
@@ -64,7 +64,12 @@ class ExtensionResources:
     """Rules, skills, prompts, and whatever kinds extensions add. Trust holds for all of them."""
 
     def __init__(
-        self, link: Link, scope: Scope, registries: Registries, owner: Owner, failed: Failed
+        self,
+        link: SessionLink,
+        scope: Scope,
+        registries: Registries,
+        owner: Owner,
+        failed: ReportHandlerFailure,
     ) -> None:
         self._link = link
         self._scope = scope

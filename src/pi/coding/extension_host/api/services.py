@@ -17,7 +17,7 @@ from pi.ai.request import StreamOptions
 from pi.ai.stream import EventStream
 from pi.base.records import replace
 from pi.coding.bus import At
-from pi.coding.extension_host.api.loaded_extension import Instance
+from pi.coding.extension_host.api.loaded_extension import LoadedExtension
 from pi.coding.extension_host.contributions.credentials import (
     AuthSource,
     AuthSources,
@@ -27,7 +27,7 @@ from pi.coding.extension_host.contributions.credentials import (
 )
 from pi.coding.extension_host.contributions.providers import Service
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.extension_host.link import Link
+from pi.coding.extension_host.link import SessionLink
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.models.registry import Resolver
 from pi.coding.settings.files import value_at
@@ -44,7 +44,7 @@ Asked: TypeAlias = str | Sequence[Message] | Request
 class ExtensionModels:
     """Every wrap of the session stands around what is asked here."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: LoadedExtension) -> None:
         self._instance = instance
         self._link = instance.link
 
@@ -115,7 +115,7 @@ class ExtensionModels:
 class ExtensionAuth:
     """Keys of providers and of other services; extensions may know of some, and add logins."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: LoadedExtension) -> None:
         self._instance = instance
         self._sources = AuthSources(
             instance.shelves.registries.auth_sources, instance.shelves.failed
@@ -175,7 +175,7 @@ T = TypeVar("T")
 class ExtensionSettings:
     """Settings that an extension has, below a name of its own in ``settings.json``."""
 
-    def __init__(self, link: Link, scope: Scope) -> None:
+    def __init__(self, link: SessionLink, scope: Scope) -> None:
         self._link = link
         self._scope = scope
         self._declared: dict[str, tuple[Any, Any, str]] = {}
@@ -209,7 +209,7 @@ class ExtensionSettings:
 class ExtensionHttp:
     """The network, through the program's own client: proxy, certificates, timeouts."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: SessionLink) -> None:
         self._link = link
 
     async def request(

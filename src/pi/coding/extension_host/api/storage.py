@@ -237,7 +237,7 @@ class _Thing:
         self.lingering: asyncio.Task[None] | None = None
 
 
-class SharedThings:
+class SharedObjects:
     """By key. One per process; sessions take and release."""
 
     def __init__(self) -> None:

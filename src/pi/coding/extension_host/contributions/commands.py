@@ -122,7 +122,7 @@ RESERVED = ("/", "!", "@")
 """What begins with these means something already."""
 
 
-class OwnedMode(Record):
+class RegisteredInputMode(Record):
     """A mode with its prefix, and what it is called with."""
 
     prefix: str
@@ -145,7 +145,7 @@ def checked_prefix(prefix: str) -> str:
     return prefix
 
 
-def mode_of(modes: NamedRegistry[OwnedMode], text: str) -> OwnedMode | None:
+def mode_of(modes: NamedRegistry[RegisteredInputMode], text: str) -> RegisteredInputMode | None:
     """The mode that takes ``text``: the longest prefix counts."""
     fitting = [prefix for prefix in modes.winners() if text.startswith(prefix)]
     return modes.get(max(fitting, key=len)) if fitting else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.ai.auth.config_values import remember_used
 from pi.ai.auth.credentials import OAuthCredential
-from pi.ai.auth.login import AuthUrl, DeviceCode, LoginUI, Progress, Prompt
+from pi.ai.auth.login import AuthUrl, DeviceCode, LoginProgress, LoginPrompt, LoginUI
 from pi.ai.auth.login_settings import LoginSettings
 from pi.ai.auth.resolve import MissingCredentials
 from pi.ai.errors import AuthenticationFailed, ProviderError, ProviderUnavailable
@@ -21,7 +21,7 @@ from pi.base.records import Record
 from pi.coding.bus import OrderedList
 from pi.coding.extension_host.errors import ExtensionError, contained
 from pi.coding.extension_host.events.answers import described
-from pi.coding.extension_host.events.handlers import Failed
+from pi.coding.extension_host.events.handlers import ReportHandlerFailure
 
 if TYPE_CHECKING:
     from pi.ai.http.client import HttpClient
@@ -51,7 +51,7 @@ class AuthSource(Record):
 class AuthSources:
     """Implements ``Authenticator`` with what extensions know; ``None`` where they know nothing."""
 
-    def __init__(self, rows: OrderedList[AuthSource], failed: Failed) -> None:
+    def __init__(self, rows: OrderedList[AuthSource], failed: ReportHandlerFailure) -> None:
         self._rows = rows
         self._failed = failed
 
@@ -118,17 +118,19 @@ class LoginCallbacks:
 
     def on_progress(self, message: str) -> None:
         """Say what is being waited for."""
-        self._ui.notify(Progress(message=message))
+        self._ui.notify(LoginProgress(message=message))
 
     async def on_prompt(self, message: str, *, placeholder: str = "", secret: bool = False) -> str:
         """What the person answers; ``LoginCancelled`` if they give up."""
         return await self._ui.ask(
-            Prompt(kind="secret" if secret else "text", message=message, placeholder=placeholder)
+            LoginPrompt(
+                kind="secret" if secret else "text", message=message, placeholder=placeholder
+            )
         )
 
     async def on_manual_code_input(self, message: str = "Paste the code:") -> str:
         """The code of a browser that did not come back by itself; may be cancelled."""
-        return await self._ui.ask(Prompt(kind="manual_code", message=message))
+        return await self._ui.ask(LoginPrompt(kind="manual_code", message=message))
 
 
 class OAuthConfig(Record):

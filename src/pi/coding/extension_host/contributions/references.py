@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.base.records import Record, replace
-from pi.base.tasks import awaited
+from pi.base.tasks import maybe_await
 from pi.coding.files.layers import FileWritten
 from pi.coding.shell.output import Size, keep_head
 
@@ -109,7 +109,7 @@ async def completions(handler: Any, prefix: str) -> Sequence[str]:
     complete = getattr(handler, "complete", None)
     if complete is None:
         return ()
-    return await awaited(complete(prefix)) or ()
+    return await maybe_await(complete(prefix)) or ()
 
 
 async def listed(handler: Any, ref: ResourceRef) -> Sequence[str]:
@@ -117,7 +117,7 @@ async def listed(handler: Any, ref: ResourceRef) -> Sequence[str]:
     names = getattr(handler, "list", None)
     if names is None:
         raise ToolFailed(f"{ref.text} cannot be listed.")
-    found: Sequence[str] = await awaited(names(ref))
+    found: Sequence[str] = await maybe_await(names(ref))
     return found
 
 

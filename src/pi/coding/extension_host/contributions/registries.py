@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pi.agent.policy import Policy
 from pi.base.records import Record
 from pi.coding.bus import At, NamedRegistry, OrderedList, Owner
-from pi.coding.extension_host.contributions.commands import Commands, ExtensionCommand, OwnedMode
+from pi.coding.extension_host.contributions.commands import (
+    Commands,
+    ExtensionCommand,
+    RegisteredInputMode,
+)
 from pi.coding.extension_host.contributions.credentials import AuthSource
 from pi.coding.extension_host.contributions.model_wraps import Wrapped
 from pi.coding.extension_host.contributions.references import Reference
@@ -17,7 +21,7 @@ from pi.coding.extension_host.contributions.views import Facts, View
 from pi.coding.extension_host.discovery.manifest import ExtensionFlag
 from pi.coding.files.layers import FileLayer
 from pi.coding.models.registry import Resolver
-from pi.coding.port.extensions import Clash, Sink
+from pi.coding.port.extensions import NameConflict, Sink
 from pi.coding.resources.kinds import ResourceKind, ResourceSource
 
 if TYPE_CHECKING:
@@ -72,7 +76,7 @@ class Registries:
         self.resolvers: OrderedList[Resolver] = OrderedList()
         self.resource_kinds: NamedRegistry[ResourceKind] = NamedRegistry()
         self.resource_sources: OrderedList[ResourceSource] = OrderedList()
-        self.input_modes: NamedRegistry[OwnedMode] = NamedRegistry()
+        self.input_modes: NamedRegistry[RegisteredInputMode] = NamedRegistry()
         self.facts = Facts()
 
     def policies_at(self, at: At) -> list[Policy]:
@@ -105,13 +109,13 @@ class Registries:
 # Names that several extensions want: who has them, and who does not.
 
 
-def clashes(registries: Registries) -> list[Clash]:
+def clashes(registries: Registries) -> list[NameConflict]:
     """Every one. Commands of extensions that share a name all count, by numbers."""
     found = [
-        Clash(kind=kind, name=name, loser=loser.path, winner=winner.path)
+        NameConflict(kind=kind, name=name, loser=loser.path, winner=winner.path)
         for kind, name, loser, winner in registries.hidden_names()
     ]
     return found + [
-        Clash(kind="command", name=name, loser=owner.path, winner="pi")
+        NameConflict(kind="command", name=name, loser=owner.path, winner="pi")
         for name, owner in registries.commands.hidden()
     ]

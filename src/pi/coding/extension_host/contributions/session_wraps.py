@@ -18,22 +18,22 @@ from pi.coding.extension_host.contributions.model_wraps import (
 from pi.coding.extension_host.contributions.references import referring
 from pi.coding.extension_host.contributions.registries import Registries
 from pi.coding.extension_host.contributions.tools import annotated, wrapped
-from pi.coding.extension_host.events.handlers import Failed, Hooks
-from pi.coding.extension_host.events.policy import HostPolicy
+from pi.coding.extension_host.events.handlers import Hooks, ReportHandlerFailure
+from pi.coding.extension_host.events.policy import ExtensionPolicy
 from pi.coding.files.layers import FileLayer
 from pi.coding.prompt import tagged
 
 
-class Lending:
+class SessionWraps:
     """Stands in and around what a session does; ``inherited`` guards it as well."""
 
     def __init__(
         self,
         registries: Registries,
         hooks: Hooks,
-        policy: HostPolicy,
-        failed: Failed,
-        inherited: Lending | None,
+        policy: ExtensionPolicy,
+        failed: ReportHandlerFailure,
+        inherited: SessionWraps | None,
     ) -> None:
         self._registries = registries
         self._hooks = hooks
@@ -88,14 +88,14 @@ class Lending:
     def _guards(self) -> tuple[Policy, ...]:
         """Who is asked about the calls of a session that works for this one."""
         inherited = () if self._inherited is None else self._inherited._guards()
-        return (*inherited, *map(Guarding, self._own_policies()))
+        return (*inherited, *map(ParentGuard, self._own_policies()))
 
     def _own_policies(self, *core: Policy) -> tuple[Policy, ...]:
         at = self._registries.policies_at
         return (*at("first"), self._policy, *at("normal"), *core, *at("last"))
 
 
-class Guarding(Policy):
+class ParentGuard(Policy):
     """What a policy says of tool calls, asked in a session that works for its own as well.
 
     The rest of a policy shapes the runs of its own session, and no others.

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from pi.agent.policy import Boundary, Interrupt, Next, Partial, Policy, Request
-from pi.agent.tools.define import as_result, validator
-from pi.agent.tools.json_schema import object_schema
+from pi.agent.tools.define import to_tool_result, validator
+from pi.agent.tools.json_schema import checked_object_schema
 from pi.agent.tools.signatures import decoder_of, schema_of
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolResult
 from pi.ai.events import Delta
@@ -16,7 +16,7 @@ from pi.ai.messages import AssistantMessage, Json, Text, ToolCall
 from pi.base.records import Record, replace
 from pi.coding.bus import PASSED_ON, Owner
 from pi.coding.extension_host.errors import ExtensionError, HandlerEscaped, contained
-from pi.coding.extension_host.events.handlers import DECISIONS, Failed
+from pi.coding.extension_host.events.handlers import DECISIONS, ReportHandlerFailure
 from pi.coding.files.layers import writing_for
 from pi.coding.prompt import ToolNote
 from pi.coding.resources.sources import SourceInfo
@@ -58,7 +58,7 @@ def checked(tool: AgentTool) -> AgentTool:
             f"The tool {tool.name} has no schema of its parameters.",
             hint='Without parameters it is {"type": "object", "properties": {}}.',
         )
-    object_schema(tool.parameters, tool=tool.name)
+    checked_object_schema(tool.parameters, tool=tool.name)
     return tool
 
 
@@ -77,7 +77,7 @@ def annotated(tool: AgentTool) -> AgentTool:
 
     async def run(params: Any, ctx: ToolContext) -> ToolResult:
         with writing_for(ctx.call_id) as writing:
-            result = as_result(await tool.run(params, ctx))
+            result = to_tool_result(await tool.run(params, ctx))
         notes = tuple(Text(text=note) for each in writing.written for note in each.notes)
         details: Json = {}
         for each in writing.written:
@@ -96,7 +96,7 @@ def _around(tool: AgentTool, wrapping: Wrapping) -> AgentTool:
             if isinstance(params, dict):
                 prepared = tool.prepare_arguments(params) if tool.prepare_arguments else params
                 params = tool.validate(prepared)
-            return as_result(await tool.run(params, inner_ctx))
+            return to_tool_result(await tool.run(params, inner_ctx))
 
         return await wrapping.run(params, ctx, inner)
 
@@ -110,7 +110,7 @@ def _around(tool: AgentTool, wrapping: Wrapping) -> AgentTool:
 
 def _other_parameters(name: str, params: type | Json) -> dict[str, Any]:
     if isinstance(params, dict):
-        schema, decode = object_schema(params, tool=name), None
+        schema, decode = checked_object_schema(params, tool=name), None
     else:
         schema, decode = schema_of(params), decoder_of(params)
     return {
@@ -129,16 +129,16 @@ def _other_parameters(name: str, params: type | Json) -> dict[str, Any]:
 T = TypeVar("T")
 
 
-def owned(policy: Policy, owner: Owner, failed: Failed) -> Policy:
+def owned(policy: Policy, owner: Owner, failed: ReportHandlerFailure) -> Policy:
     """``policy``, with failures told to ``failed``; it watches tokens only if ``policy`` does."""
     watches = type(policy).on_delta is not Policy.on_delta
-    return (OwnedWatcher if watches else OwnedPolicy)(policy, owner, failed)
+    return (GuardedWatcher if watches else GuardedPolicy)(policy, owner, failed)
 
 
-class OwnedPolicy(Policy):
+class GuardedPolicy(Policy):
     """Asks a policy that somebody is responsible for."""
 
-    def __init__(self, policy: Policy, owner: Owner, failed: Failed) -> None:
+    def __init__(self, policy: Policy, owner: Owner, failed: ReportHandlerFailure) -> None:
         self._policy = policy
         self._owner = owner
         self._failed = failed
@@ -175,7 +175,7 @@ class OwnedPolicy(Policy):
             return otherwise
 
 
-class OwnedWatcher(OwnedPolicy):
+class GuardedWatcher(GuardedPolicy):
     """One that watches tokens as well."""
 
     def on_delta(self, delta: Delta, answer: Partial) -> None:

@@ -13,7 +13,7 @@ from pi.coding.port.drawing import Rows
 from pi.coding.port.extensions import ViewKind, ViewOptions
 
 if TYPE_CHECKING:
-    from pi.coding.extension_host.events.handlers import Failed
+    from pi.coding.extension_host.events.handlers import ReportHandlerFailure
 
 
 View: TypeAlias = str | Callable[..., Any]
@@ -48,7 +48,7 @@ class Views:
         self,
         views: NamedRegistry[View],
         transforms: OrderedList[Callable[..., str]],
-        failed: Failed,
+        failed: ReportHandlerFailure,
     ) -> None:
         self._views = views
         self._transforms = transforms

@@ -30,7 +30,7 @@ FILE = "extension-index.json"
 BUNDLED = "pi.batteries."
 
 
-class Entry(Record):
+class InstalledEntryPoint(Record):
     """One entry point, with the manifest of its package."""
 
     name: str
@@ -49,7 +49,7 @@ class Index(Record):
     """What was found, and the state of the folders that it was found in."""
 
     key: tuple[tuple[str, int], ...]
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[InstalledEntryPoint, ...] = ()
 
 
 def installed(agent_dir: Path, path: Sequence[str] | None = None) -> tuple[Candidate, ...]:
@@ -64,7 +64,7 @@ def installed(agent_dir: Path, path: Sequence[str] | None = None) -> tuple[Candi
     return tuple(map(_candidate, index.entries))
 
 
-def _candidate(entry: Entry) -> Candidate:
+def _candidate(entry: InstalledEntryPoint) -> Candidate:
     bundled = entry.value.startswith(BUNDLED)
     if bundled:  # part of the program, not of a package that the user has installed
         source = SourceInfo(path=f"<inline:{entry.name}>", source="inline", scope="temporary")
@@ -120,7 +120,7 @@ def _is_current(index: Index) -> bool:
     return _times([file for file, _ in known]) == known
 
 
-def _ask(path: Sequence[str]) -> tuple[Entry, ...]:
+def _ask(path: Sequence[str]) -> tuple[InstalledEntryPoint, ...]:
     from importlib import metadata  # slow: only when something was installed
 
     found = {
@@ -130,12 +130,14 @@ def _ask(path: Sequence[str]) -> tuple[Entry, ...]:
         if point.group == GROUP
     }
     return tuple(
-        _with_manifest(Entry(name=point.name, value=point.value, distribution=distribution), path)
+        _with_manifest(
+            InstalledEntryPoint(name=point.name, value=point.value, distribution=distribution), path
+        )
         for point, distribution in found.values()
     )
 
 
-def _with_manifest(entry: Entry, path: Sequence[str]) -> Entry:
+def _with_manifest(entry: InstalledEntryPoint, path: Sequence[str]) -> InstalledEntryPoint:
     place = _manifest_place(entry.value.partition(":")[0], path)
     if place is None:
         return entry

@@ -69,7 +69,7 @@ class Candidate(Record):
         return Manifest() if self.path is None else read_manifest(self.path)
 
 
-class Found(Record):
+class FoundExtensions(Record):
     """What lies where extensions may be."""
 
     candidates: tuple[Candidate, ...] = ()
@@ -77,7 +77,7 @@ class Found(Record):
     """Files that need the original."""
 
 
-class Wanted(Record):
+class ExtensionOptions(Record):
     """What the command line, or a program that embeds pi, says of extensions."""
 
     discover: bool = True
@@ -99,12 +99,14 @@ def inline(factories: Sequence[Factory]) -> Iterator[Candidate]:
         yield Candidate(name=name, rank="explicit", source=source, factory=factory)
 
 
-def explicit(paths: Sequence[str], cwd: Path, warn: Warn) -> Found:
+def explicit(paths: Sequence[str], cwd: Path, warn: Warn) -> FoundExtensions:
     """Those that are named on the command line."""
-    return find(named_places(paths, cwd), "explicit", warn)
+    return find_candidates(named_places(paths, cwd), "explicit", warn)
 
 
-def find(places: Iterable[Place], rank: Rank, warn: Warn, listed: Selection | None = None) -> Found:
+def find_candidates(
+    places: Iterable[Place], rank: Rank, warn: Warn, listed: Selection | None = None
+) -> FoundExtensions:
     """What lies at ``places``; a place that names one extension must exist."""
     candidates: dict[Path, Candidate] = {}
     foreign: list[str] = []
@@ -121,7 +123,7 @@ def find(places: Iterable[Place], rank: Rank, warn: Warn, listed: Selection | No
             else:
                 real = path.resolve()
                 candidates.setdefault(real, _candidate(path, place, rank))
-    return Found(candidates=tuple(candidates.values()), foreign=tuple(foreign))
+    return FoundExtensions(candidates=tuple(candidates.values()), foreign=tuple(foreign))
 
 
 def _candidate(path: Path, place: Place, rank: Rank) -> Candidate:
@@ -161,7 +163,9 @@ def _named_in_manifest(folder: Path, warn: Warn) -> list[Path] | None:
     try:
         listed = read_manifest(folder).extensions
         if listed is None and is_file(folder / "package.json"):
-            from pi.coding.packages.contents import read_manifest as read_package  # of the original
+            from pi.coding.packages.contents import (
+                read_package_manifest as read_package,  # of the original
+            )
 
             listed = (read_package(folder, warn) or {}).get("extensions")
         if listed is None:

@@ -214,7 +214,7 @@ def wanted_at_start(manifest: Manifest, flags: Mapping[str, bool | str], mode: M
     return mode in modes or any(name in flags for name in manifest.triggers("flag"))
 
 
-def may_sleep(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> bool:
+def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> bool:
     """Whether nothing has to stand in its place before a command is typed or a session begins."""
     if not is_for(manifest, mode):
         return True

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from pi.agent.policy import Interrupt, StopRun, ToolRefused
 from pi.base.fuzzy import nearest
-from pi.coding.bus import RANKS, At, Event, OrderedList, Owner, Question, Rank
+from pi.coding.bus import RANKS, At, Event, OrderedList, Owner, Query, Rank
 from pi.coding.extension_host.errors import ExtensionError, contained
 from pi.coding.extension_host.events import run, session
 from pi.coding.extension_host.events.answers import as_answer
@@ -74,12 +74,12 @@ NAMES: dict[type, str] = {kind: name for name, kind in EVENTS.items()}
 # Telling and asking handlers: in order, within their time, and however one of them fails.
 
 
-Q = TypeVar("Q", bound=Question)
+Q = TypeVar("Q", bound=Query)
 
 Handler: TypeAlias = Callable[[Any, Any], Awaitable[Any] | Any]
 """Gets an event and a context; sync or async."""
 
-Failed: TypeAlias = Callable[[Owner, str, BaseException], None]
+ReportHandlerFailure: TypeAlias = Callable[[Owner, str, BaseException], None]
 """Told whose handler failed, at what event, and why."""
 
 DECISIONS = (StopRun, Interrupt, ToolRefused)
@@ -97,7 +97,7 @@ class Hook(NamedTuple):
 class Hooks:
     """The handlers of all extensions, by event."""
 
-    def __init__(self, watchdog: Watchdog, failed: Failed) -> None:
+    def __init__(self, watchdog: Watchdog, failed: ReportHandlerFailure) -> None:
         self._watchdog = watchdog
         self._failed = failed
         self._rows: dict[type, OrderedList[Hook]] = {}

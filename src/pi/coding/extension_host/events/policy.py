@@ -55,7 +55,7 @@ from pi.coding.session.entries import MessageEntry
 from pi.coding.session.log import SessionLog
 
 
-class HostPolicy(Policy):
+class ExtensionPolicy(Policy):
     """Asks handlers at the hooks of a run; costs nothing where nobody listens."""
 
     def __init__(self, hooks: Hooks, session: Callable[[], HostedSession]) -> None:
@@ -205,7 +205,9 @@ def _latest_ids(log: SessionLog, count: int) -> list[str]:
 class Listening:
     """Follows the agent for extensions."""
 
-    def __init__(self, hooks: Hooks, policy: HostPolicy, updates: Updates, clock: Clock) -> None:
+    def __init__(
+        self, hooks: Hooks, policy: ExtensionPolicy, updates: Updates, clock: Clock
+    ) -> None:
         self._hooks = hooks
         self._policy = policy
         self._updates = updates

@@ -22,7 +22,7 @@ from pi.ai.messages import (
 )
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import Record, replace
-from pi.coding.bus import Event, Question
+from pi.coding.bus import Event, Query
 from pi.coding.extension_host.events.answers import (
     BeforeAgentStartAnswer,
     Block,
@@ -45,7 +45,7 @@ class InputEvent(SaidInput):
     streaming_behavior: Literal["steer", "followUp"] | None = None
 
 
-class BeforeAgentStartEvent(Question):
+class BeforeAgentStartEvent(Query):
     """A prompt is about to be answered."""
 
     answer: ClassVar[type[Record]] = BeforeAgentStartAnswer
@@ -129,7 +129,7 @@ class BoundaryContext:
         return self._pending()
 
 
-class _Boundary(Question):
+class _Boundary(Query):
     """Where a run may go on, and the log may get more entries."""
 
     answer: ClassVar[type[Record]] = BoundaryAnswer
@@ -161,7 +161,7 @@ class AgentBeforeSettleEvent(_Boundary):
     """The agent is about to come to rest."""
 
 
-class _Context(Question):
+class _Context(Query):
     """What the model is about to be shown, for this request only."""
 
     answer: ClassVar[type[Record]] = ContextAnswer
@@ -201,7 +201,7 @@ class MessageUpdateEvent:
         return self._partial()
 
 
-class MessageEndEvent(Question):
+class MessageEndEvent(Query):
     """A message is complete, and not kept yet; another one of its role may take its place."""
 
     answer: ClassVar[type[Record]] = MessageEndAnswer
@@ -246,7 +246,7 @@ class ToolExecutionEndEvent(Event):
     is_error: bool
 
 
-class ToolCallEvent(Question):
+class ToolCallEvent(Query):
     """The model wants to run a tool. Change ``input`` in place, or give ``Block``."""
 
     answer: ClassVar[type[Record]] = Block
@@ -269,7 +269,7 @@ class ToolCallEvent(Question):
         return self.blocked is not None
 
 
-class ToolResultEvent(Question):
+class ToolResultEvent(Query):
     """What a tool gave, before the model sees it."""
 
     answer: ClassVar[type[Record]] = ToolResultAnswer
@@ -308,7 +308,7 @@ class BeforeProviderHeadersEvent(Event):
     headers: dict[str, str | None] = field(default_factory=dict)
 
 
-class BeforeProviderRequestEvent(Question):
+class BeforeProviderRequestEvent(Query):
     """A request is about to be sent: give another payload to have that sent."""
 
     payload: Json

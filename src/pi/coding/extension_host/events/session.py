@@ -11,16 +11,16 @@ from msgspec import UNSET, UnsetType
 from pi.ai.messages import Image
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import Record, replace
-from pi.coding.bus import Event, Question
+from pi.coding.bus import Event, Query
 from pi.coding.compaction.events import (
     BeforeCompact,
     CompactDecision,
     Compacted,
     CompactFailed,
     CompactingAnswer,
+    CompactionReason,
     CompactionResult,
     Notes,
-    Reason,
     TreeDecision,
     TreeMove,
     TreeMoved,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 DialogKind: TypeAlias = Literal["select", "confirm", "input", "editor", "custom"]
 
 
-class ProjectTrustEvent(Question):
+class ProjectTrustEvent(Query):
     """Whether a project may be trusted; asked before anything of it is read."""
 
     answer: ClassVar[type[Record]] = TrustAnswer
@@ -62,7 +62,7 @@ class ProjectTrustEvent(Question):
         return self.decision.trusted != "undecided"
 
 
-class ResourcesDiscoverEvent(Question):
+class ResourcesDiscoverEvent(Query):
     """Which further skills, templates and themes there are."""
 
     answer: ClassVar[type[Record]] = ResourcesAnswer
@@ -113,7 +113,7 @@ class SessionInfoChangedEvent(Event):
     name: str | None = None
 
 
-class _Cancellable(Question):
+class _Cancellable(Query):
     answer: ClassVar[type[Record]] = Cancel
     cancelled: bool = False
     skip_conversation_restore: bool = False
@@ -166,11 +166,11 @@ def _compaction(given: Mapping[str, Any]) -> CompactionResult:
     return CompactionResult(**fields)
 
 
-class SessionCompactingEvent(Question):
+class SessionCompactingEvent(Query):
     """A summary is about to be asked for: what else should it know?"""
 
     answer: ClassVar[type[Record]] = CompactingAnswer
-    reason: Reason
+    reason: CompactionReason
     added: CompactingAnswer = CompactingAnswer()
 
     def answered(self, answer: CompactingAnswer) -> Self:
@@ -186,7 +186,7 @@ class SessionCompactFailedEvent(CompactFailed):
     """A compaction came to nothing."""
 
 
-class SessionBeforeTreeEvent(Question):
+class SessionBeforeTreeEvent(Query):
     """The leaf is about to move: it may stay, and the notes may come from the handler."""
 
     answer: ClassVar[type[Record]] = TreeDecision
@@ -211,7 +211,7 @@ class SessionTreeEvent(TreeMoved):
     """The leaf has moved."""
 
 
-class UserBashEvent(Question):
+class UserBashEvent(Query):
     """The person wants to run a command: run it instead, say how, or raise to forbid it."""
 
     answer: ClassVar[type[Record]] = UserBashAnswer
@@ -254,7 +254,7 @@ class UiPromptEndEvent(Event):
     reason: Literal["ui_prompt"] = "ui_prompt"
 
 
-class CacheWarmingDecisionEvent(Question):
+class CacheWarmingDecisionEvent(Query):
     """Whether a provider's cache is worth keeping warm."""
 
     answer: ClassVar[type[Record]] = CacheWarmingAnswer
@@ -279,7 +279,7 @@ class InputAnswer(Record):
     images: tuple[Image, ...] | None = None
 
 
-class SaidInput(Question):
+class SaidInput(Query):
     """Somebody said something; it may be changed, or taken care of, before it is a message."""
 
     text: str
@@ -346,7 +346,7 @@ class SwitchDecision(Record):
     """Of a fork: whether all that was said stays, also what came after the entry."""
 
 
-class BeforeSwitch(Question):
+class BeforeSwitch(Query):
     """Another session is about to take the place of this one."""
 
     reason: Literal["new", "resume", "fork"]
@@ -363,7 +363,7 @@ class BeforeSwitch(Question):
         return self.cancelled
 
 
-class BeforeFork(Question):
+class BeforeFork(Query):
     """The path to an entry is about to become a session of its own."""
 
     entry_id: str | None
@@ -401,7 +401,7 @@ class RunAnswer(Record):
     messages: tuple[SessionMessage, ...] = ()
 
 
-class BeforeRun(Question):
+class BeforeRun(Query):
     """A prompt is about to be answered: with what instructions, and what else is said?"""
 
     text: str
@@ -430,7 +430,7 @@ class ThinkingLevelSelected(Event):
     previous: ThinkingLevel
 
 
-class UserBash(Question):
+class UserBash(Query):
     """The person wants to run a command; somebody else may have run it already, or forbid it."""
 
     command: str
@@ -455,7 +455,7 @@ class UserBash(Question):
         return self.result is not None or bool(self.refused)
 
 
-class WarmCache(Question):
+class WarmCache(Query):
     """Whether a provider's cache of the conversation is worth reading once more."""
 
     warm_cost: float

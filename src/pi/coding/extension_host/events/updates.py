@@ -16,7 +16,7 @@ Partial = Callable[[], AssistantMessage | None]
 _DELTAS = (TextDelta, ThinkingDelta, ToolCallDelta)
 
 
-def merged(events: list[BlockEvent], new: BlockEvent) -> None:
+def merge_update(events: list[BlockEvent], new: BlockEvent) -> None:
     """Add ``new``; deltas of one block that follow each other become one."""
     if events and isinstance(new, _DELTAS) and type(events[-1]) is type(new):
         last = events[-1]
@@ -39,7 +39,7 @@ class Mailbox:
 
     def put(self, event: BlockEvent) -> None:
         """Have the handler see ``event`` as soon as it has time."""
-        merged(self._waiting, event)
+        merge_update(self._waiting, event)
         if self._worker is None:
             self._worker = asyncio.get_running_loop().create_task(self._work(), name="updates")
 

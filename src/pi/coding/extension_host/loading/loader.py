@@ -10,8 +10,8 @@ from functools import partial
 from pi.base.records import Record, replace
 from pi.coding.bus import Owner
 from pi.coding.extension_host.api.context import CommandContext
-from pi.coding.extension_host.api.host_state import Shelves, Surroundings
-from pi.coding.extension_host.api.loaded_extension import Instance, equipped
+from pi.coding.extension_host.api.host_state import HostEnvironment, Shelves
+from pi.coding.extension_host.api.loaded_extension import LoadedExtension, build_extension
 from pi.coding.extension_host.discovery.finding import Candidate
 from pi.coding.extension_host.discovery.manifest import (
     Manifest,
@@ -21,7 +21,7 @@ from pi.coding.extension_host.discovery.manifest import (
 )
 from pi.coding.extension_host.errors import ExtensionError, contained
 from pi.coding.extension_host.loading import modules
-from pi.coding.extension_host.loading.stand_ins import stand_in
+from pi.coding.extension_host.loading.stand_ins import add_stand_ins
 from pi.coding.extension_host.watchdog import Stalls
 from pi.coding.port.extensions import ExtensionInfo
 
@@ -37,13 +37,13 @@ class _Waiting(Record):
     """Held while it is being loaded: whoever needs it meanwhile waits, too."""
 
 
-class Loading:
+class ExtensionLoader:
     """The extensions that are loaded now."""
 
     def __init__(
         self,
         shelves: Shelves,
-        around: Surroundings,
+        around: HostEnvironment,
         *,
         stalls: Stalls,
         report: Callable[[str], None],
@@ -53,7 +53,7 @@ class Loading:
         self._stalls = stalls
         self._report = report
         self._waiting: dict[str, _Waiting] = {}
-        self._instances: dict[str, Instance] = {}
+        self._instances: dict[str, LoadedExtension] = {}
         self._infos: dict[str, ExtensionInfo] = {}
         """In the order of finding, which is that of loading however late one is loaded."""
         self._candidates: dict[str, Candidate] = {}
@@ -132,7 +132,7 @@ class Loading:
         self._waiting[where] = waiting
         instance = self._instances[where] = self._instance(waiting.candidate)
         try:
-            stand_in(instance, waiting.manifest, lambda: self._activate(waiting))
+            add_stand_ins(instance, waiting.manifest, lambda: self._activate(waiting))
         except Exception as problem:
             instance.scope.take_back()
             del self._waiting[where], self._instances[where]
@@ -194,9 +194,9 @@ class Loading:
         self._infos[candidate.where] = replace(_info(candidate), state="failed", problem=told)
         self._report(f"Warning: extension {candidate.where} was not loaded: {told}")
 
-    def _instance(self, candidate: Candidate) -> Instance:
+    def _instance(self, candidate: Candidate) -> LoadedExtension:
         number = [*self._infos].index(candidate.where)
-        return equipped(candidate, number, self._shelves, self._around, self._renewed)
+        return build_extension(candidate, number, self._shelves, self._around, self._renewed)
 
     def _renewed(self, where: str) -> CommandContext | None:
         """What commands of an extension are given in the session that is there now."""
@@ -213,7 +213,7 @@ def _info(candidate: Candidate) -> ExtensionInfo:
     )
 
 
-def forget(candidates: Iterable[Candidate]) -> None:
+def forget_candidates(candidates: Iterable[Candidate]) -> None:
     """Have extensions imported anew the next time they are loaded."""
     for candidate in candidates:
-        modules.forget(candidate)
+        modules.forget_modules(candidate)

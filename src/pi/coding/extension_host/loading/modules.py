@@ -17,7 +17,7 @@ from zlib import crc32
 from pi.agent.tools.tool import AgentTool
 from pi.base.files import MOST_READ
 from pi.base.records import replace
-from pi.base.tasks import awaited
+from pi.base.tasks import maybe_await
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.discovery.finding import IMPORT_ROOTS, Candidate, Factory
 from pi.coding.extension_host.errors import ExtensionError
@@ -49,7 +49,7 @@ def factory_of(candidate: Candidate) -> Factory:
     return factory
 
 
-def forget(candidate: Candidate) -> None:
+def forget_modules(candidate: Candidate) -> None:
     """Have an extension imported anew the next time; those that are in use stay as they are."""
     if candidate.path is not None:
         _drop(module_of(candidate))
@@ -197,7 +197,7 @@ async def _register(path: Path, taken: Taken, pi: ExtensionAPI) -> None:
     """Register the tools of a file; ``ExtensionError`` if there are none, or a name is taken."""
     module = module_at(path)
     if (factory := getattr(module, FACTORY, None)) is not None:
-        tools = _several(await awaited(factory(pi)))
+        tools = _several(await maybe_await(factory(pi)))
     else:
         tools = [each for each in vars(module).values() if isinstance(each, AgentTool)]
     if not tools:

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 from pi.agent.tools.define import make_tool
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed
-from pi.base.tasks import awaited
+from pi.base.tasks import maybe_await
 from pi.coding.extension_host.api import loaded_extension
-from pi.coding.extension_host.api.loaded_extension import Instance
+from pi.coding.extension_host.api.loaded_extension import LoadedExtension
 from pi.coding.extension_host.contributions.references import (
     Reference,
     Resource,
@@ -37,7 +37,7 @@ Condition: TypeAlias = Callable[[Any], bool]
 """Whether an event is one that is waited for."""
 
 
-def stand_in(instance: Instance, manifest: Manifest, activate: Activate) -> None:
+def add_stand_ins(instance: LoadedExtension, manifest: Manifest, activate: Activate) -> None:
     """Register what the manifest says; using any of it loads the extension, and goes on there."""
     for name, flag in manifest.flags.items():
         loaded_extension.add_flag(instance, flag_of(name, flag))
@@ -55,7 +55,7 @@ def stand_in(instance: Instance, manifest: Manifest, activate: Activate) -> None
         _event(instance, event, conditions, activate)
 
 
-def _awaited(instance: Instance, manifest: Manifest) -> dict[str, list[Condition]]:
+def _awaited(instance: LoadedExtension, manifest: Manifest) -> dict[str, list[Condition]]:
     """The events that may load the extension, each with what must be true of it."""
     awaited: dict[str, list[Condition]] = defaultdict(list)
     for name in manifest.triggers("event"):
@@ -74,7 +74,7 @@ def _awaited(instance: Instance, manifest: Manifest) -> dict[str, list[Condition
 
 
 def _event(
-    instance: Instance, name: str, conditions: Sequence[Condition], activate: Activate
+    instance: LoadedExtension, name: str, conditions: Sequence[Condition], activate: Activate
 ) -> None:
     hooks = instance.shelves.hooks
 
@@ -92,7 +92,7 @@ def _event(
     loaded_extension.add_handler(instance, name, handle, "normal")
 
 
-def _command(instance: Instance, name: str, description: str, activate: Activate) -> None:
+def _command(instance: LoadedExtension, name: str, description: str, activate: Activate) -> None:
     commands = instance.shelves.registries.commands
 
     async def run(arguments: str, ctx: Any) -> None:
@@ -100,19 +100,19 @@ def _command(instance: Instance, name: str, description: str, activate: Activate
         found = commands.find(f"/{name} {arguments}")
         if found is None or found[0].handler is run:
             raise _unlike_manifest(instance, f"has no command /{name}", "register the command")
-        await awaited(found[0].handler(found[1], found[0].context))
+        await maybe_await(found[0].handler(found[1], found[0].context))
 
     async def complete(prefix: str) -> Sequence[str] | None:
         await activate()
         found = commands.find(f"/{name}")
         if found is None or found[0].handler is run or found[0].completions is None:
             return None
-        return await awaited(found[0].completions(prefix))
+        return await maybe_await(found[0].completions(prefix))
 
     loaded_extension.add_command(instance, name, run, description, complete)
 
 
-def _shortcut(instance: Instance, key: str, description: str, activate: Activate) -> None:
+def _shortcut(instance: LoadedExtension, key: str, description: str, activate: Activate) -> None:
     shortcuts = instance.shelves.registries.shortcuts
 
     async def press(ctx: Any) -> None:
@@ -120,12 +120,12 @@ def _shortcut(instance: Instance, key: str, description: str, activate: Activate
         found = shortcuts.get(key)
         if found is None or found.handler is press:
             raise _unlike_manifest(instance, f"does nothing for {key}", "register the shortcut")
-        await awaited(found.handler(found.context))
+        await maybe_await(found.handler(found.context))
 
     loaded_extension.add_shortcut(instance, key, press, description)
 
 
-def _input_mode(instance: Instance, prefix: str, label: str, activate: Activate) -> None:
+def _input_mode(instance: LoadedExtension, prefix: str, label: str, activate: Activate) -> None:
     modes = instance.shelves.registries.input_modes
 
     async def run(text: str, ctx: Any) -> None:
@@ -134,19 +134,19 @@ def _input_mode(instance: Instance, prefix: str, label: str, activate: Activate)
         if found is None or found.mode.run is run:
             lacks = f"takes no text that begins with {prefix}"
             raise _unlike_manifest(instance, lacks, "add the input mode")
-        await awaited(found.mode.run(text, found.context))
+        await maybe_await(found.mode.run(text, found.context))
 
     loaded_extension.add_input_mode(instance, prefix, InputMode(label=label, run=run))
 
 
-def _unlike_manifest(instance: Instance, lacks: str, remedy: str) -> ExtensionError:
+def _unlike_manifest(instance: LoadedExtension, lacks: str, remedy: str) -> ExtensionError:
     return ExtensionError(
         f"{instance.owner.path} {lacks}.",
         hint=f"Its manifest says so: {remedy}, or correct the manifest.",
     )
 
 
-def _tool(instance: Instance, name: str, told: ToolManifest, activate: Activate) -> None:
+def _tool(instance: LoadedExtension, name: str, told: ToolManifest, activate: Activate) -> None:
     tools = instance.shelves.registries.tools
 
     async def run(arguments: Any, ctx: ToolContext) -> Any:
@@ -164,7 +164,7 @@ def _tool(instance: Instance, name: str, told: ToolManifest, activate: Activate)
     )
 
 
-def _scheme(instance: Instance, scheme: str, activate: Activate) -> None:
+def _scheme(instance: LoadedExtension, scheme: str, activate: Activate) -> None:
     rows = instance.shelves.registries.references
     parse = scheme_form(scheme)
     reference = Reference(parse=parse, handler=_Waiting(instance, activate, f"{scheme}://"))
@@ -174,7 +174,7 @@ def _scheme(instance: Instance, scheme: str, activate: Activate) -> None:
 class _Waiting:
     """Reads and writes references as the extension does, once it is loaded."""
 
-    def __init__(self, instance: Instance, activate: Activate, begin: str) -> None:
+    def __init__(self, instance: LoadedExtension, activate: Activate, begin: str) -> None:
         self._instance = instance
         self._activate = activate
         self._begin = begin

@@ -11,10 +11,10 @@ from pi.coding.extension_host.errors import ExtensionFailed, contained, words
 from pi.coding.runtime.extensions.hosting import ExtensionHosting
 
 if TYPE_CHECKING:  # loaded with the first extension
-    from pi.coding.extension_host.contributions.commands import OwnedMode
+    from pi.coding.extension_host.contributions.commands import RegisteredInputMode
     from pi.coding.extension_host.contributions.views import Views
     from pi.coding.extension_host.discovery.manifest import ExtensionFlag
-    from pi.coding.port.extensions import Clash, InputMode
+    from pi.coding.port.extensions import InputMode, NameConflict
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +108,7 @@ class ExtensionCalls(ExtensionHosting):
         found = self.host.registries.flags.winners().values()
         return [(row.owner.name, row.value[1]) for row in found]
 
-    def clashes(self) -> Sequence[Clash]:
+    def clashes(self) -> Sequence[NameConflict]:
         """What extensions have registered under names that count for somebody else."""
         from pi.coding.extension_host.contributions.registries import clashes
 
@@ -116,7 +116,7 @@ class ExtensionCalls(ExtensionHosting):
 
     # ----------------------------------------------------------------------------------------------
 
-    def _mode_of(self, text: str) -> OwnedMode | None:
+    def _mode_of(self, text: str) -> RegisteredInputMode | None:
         if self._lender.host is None:
             return None
         from pi.coding.extension_host.contributions.commands import mode_of

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from pi.coding.bus import Bus
-from pi.coding.extension_host.dormant import Lender, Sleeping
+from pi.coding.extension_host.dormant import DormantExtensions, ExtensionContributions
 from pi.coding.extension_host.events.session import SessionStarted, Switched
 from pi.coding.models.registry import ModelRegistry
-from pi.coding.runtime.extensions.sources import ExtensionPlaces
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.extensions.sources import ExtensionSources
+from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.workspace import Workspace
 
 if TYPE_CHECKING:  # loaded with the first extension
@@ -33,9 +33,9 @@ class ExtensionHosting:
 
     def __init__(
         self,
-        lender: Lender,
+        lender: ExtensionContributions,
         new_host: Callable[[], ExtensionHost],
-        places: ExtensionPlaces,
+        places: ExtensionSources,
         bus: Bus,
         *,
         mode: Mode,
@@ -46,8 +46,8 @@ class ExtensionHosting:
         self._bus = bus
         self._registry: ModelRegistry | None = None
         self._attached: tuple[ExtensionUI, Mode] | None = None
-        self._sleeping = lender.sleeping = Sleeping(places.flags, mode)
-        self._core: Core
+        self._sleeping = lender.sleeping = DormantExtensions(places.flags, mode)
+        self._core: LiveSession
         self._serve: Callable[[], ServedSession] | None = None
         self._session: ServedSession | None = None
         self._bridge: ExtensionBridge | None = None
@@ -91,7 +91,7 @@ class ExtensionHosting:
 
     def serve(
         self,
-        core: Core,
+        core: LiveSession,
         session: Callable[[], ServedSession],
         *,
         discovered: Callable[[ResourcesAnswer], None],
@@ -167,10 +167,10 @@ class ExtensionHosting:
 
     def forget_modules(self) -> None:
         """Have all extensions imported anew."""
-        from pi.coding.extension_host.loading.loader import forget
+        from pi.coding.extension_host.loading.loader import forget_candidates
 
-        forget(self._places.own(self._core.workspace.cwd))
-        forget(self._places.of_workspace(self._core.workspace))
+        forget_candidates(self._places.own(self._core.workspace.cwd))
+        forget_candidates(self._places.of_workspace(self._core.workspace))
 
 
 class ServedSession(Protocol):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # loaded with the first extension
     from pi.coding.port.extensions import ExtensionInfo, Sink
 
 
-class Extensions(ExtensionCalls):
+class SessionExtensions(ExtensionCalls):
     """What they are, what they want of the session, and what becomes of it."""
 
     def infos(self) -> Sequence[ExtensionInfo]:

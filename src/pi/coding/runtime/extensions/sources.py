@@ -10,10 +10,10 @@ from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.coding.extension_host.discovery import finding
 from pi.coding.extension_host.discovery.entry_points import installed
-from pi.coding.extension_host.discovery.finding import Candidate, Found
+from pi.coding.extension_host.discovery.finding import Candidate, FoundExtensions
 from pi.coding.resources.discovery import Selection
 from pi.coding.resources.sources import Place
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.workspace import Workspace
 from pi.coding.settings.files import SettingsFile
 from pi.coding.settings.settings import Settings
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from pi.coding.packages.discovery import Package
 
 
-class ExtensionPlaces:
+class ExtensionSources:
     """Looks by name only: nothing of an extension is run, and nothing of a project before trust."""
 
-    def __init__(self, machine: Host, wanted: finding.Wanted, settings: Settings | None) -> None:
+    def __init__(
+        self, machine: Machine, wanted: finding.ExtensionOptions, settings: Settings | None
+    ) -> None:
         self._machine = machine
         self._wanted = wanted
         self._settings = settings
@@ -44,7 +46,7 @@ class ExtensionPlaces:
             folder = Place(path=self._machine.agent_dir / "extensions")
             listed = Selection.of(self._listed(), self._machine.agent_dir)
             yield from self._taken(
-                finding.find((folder, *listed.places("user")), "user", report, listed)
+                finding.find_candidates((folder, *listed.places("user")), "user", report, listed)
             )
             yield from self._tools(Place(path=self._machine.agent_dir / "tools"), "user")
         yield from self._taken(finding.explicit(self._files(cwd), cwd, report))
@@ -66,7 +68,7 @@ class ExtensionPlaces:
             self._note_foreign(str(base / name) for name in package.foreign)
             functions = package.functions
             rank: Rank = "explicit" if explicit else "package"
-            found = finding.find(package.places("extensions"), rank, self._warn)
+            found = finding.find_candidates(package.places("extensions"), rank, self._warn)
             for candidate in self._taken(found):
                 function = functions.get(candidate.path) if candidate.path else None
                 yield replace(
@@ -83,7 +85,9 @@ class ExtensionPlaces:
         folder = Place(path=base / "extensions", scope="project")
         raw = workspace.settings.layer("project", ("extensions",))
         listed = Selection.of(_texts(raw), base)
-        found = finding.find((folder, *listed.places("project")), "project", self._warn, listed)
+        found = finding.find_candidates(
+            (folder, *listed.places("project")), "project", self._warn, listed
+        )
         yield from self._taken(found)
         yield from self._tools(Place(path=base / "tools", scope="project"), "project")
 
@@ -107,14 +111,14 @@ class ExtensionPlaces:
 
     def _tools(self, folder: Place, rank: Rank) -> Iterator[Candidate]:
         """The files of a folder that bring nothing but tools."""
-        found = self._taken(finding.find([folder], rank, self._warn))
+        found = self._taken(finding.find_candidates([folder], rank, self._warn))
         if found:
             from pi.coding.extension_host.loading.modules import bringing_tools  # few have any
 
             taken: dict[str, Path] = {}
             yield from (bringing_tools(each, taken) for each in found)
 
-    def _taken(self, found: Found) -> tuple[Candidate, ...]:
+    def _taken(self, found: FoundExtensions) -> tuple[Candidate, ...]:
         self._note_foreign(found.foreign)
         return found.candidates
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi.ai.auth.credentials import OAuthCredential
-from pi.ai.auth.login_settings import with_named_hosts
+from pi.ai.auth.login_settings import with_host_overrides
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.factory import Network, make_services
 from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.coding.port.results import Account
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.secrets import KnownSecrets
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Accounts:
     """The credential store of a session's person."""
 
-    def __init__(self, core: Core, storage: AuthStorage, known: KnownSecrets) -> None:
+    def __init__(self, core: LiveSession, storage: AuthStorage, known: KnownSecrets) -> None:
         self._core = core
         self._known = known
         self.storage = storage
@@ -56,7 +56,7 @@ class Accounts:
                 environ=environ,
                 http=services.http,
                 clock=self._core.host.clock,
-                clients=with_named_hosts(values.oauth_clients, environ),
+                clients=with_host_overrides(values.oauth_clients, environ),
             )
         finally:
             await services.close()

@@ -15,14 +15,14 @@ from pi.base.records import replace
 from pi.coding.compaction.events import CompactionResult
 from pi.coding.extension_host.events.session import SessionEnding, SessionStarted
 from pi.coding.port.results import Forked, Replaced, SessionState, Streaming
-from pi.coding.runtime.extensions.session_extensions import Extensions
-from pi.coding.runtime.live import Core
-from pi.coding.runtime.session.compaction import Compacting
+from pi.coding.runtime.extensions.session_extensions import SessionExtensions
+from pi.coding.runtime.live import LiveSession
+from pi.coding.runtime.session.compaction import CompactionControl
 from pi.coding.runtime.session.events import AgentSessionEvent, EventFeed, events_during
-from pi.coding.runtime.session.info import SessionFacts
+from pi.coding.runtime.session.info import SessionQueries
 from pi.coding.runtime.session.models import ModelSelection
-from pi.coding.runtime.session.policies import Retrying
-from pi.coding.runtime.session.prompts import Prompting
+from pi.coding.runtime.session.policies import RetryControl
+from pi.coding.runtime.session.prompts import PromptRunner
 from pi.coding.runtime.session.shell import UserShell
 from pi.coding.session.entries import CustomMessage, SessionMessage
 from pi.coding.settings.settings import Settings
@@ -30,7 +30,7 @@ from pi.coding.settings.settings import Settings
 if TYPE_CHECKING:
     from pi.coding.runtime.session.accounts import Accounts
     from pi.coding.runtime.session.exports import Exports
-    from pi.coding.runtime.session.switching import Replacing
+    from pi.coding.runtime.session.switching import SessionSwitcher
     from pi.coding.runtime.session.tree import TreeMoves
 
 
@@ -45,18 +45,18 @@ class RunningSession:
 
     def __init__(
         self,
-        core: Core,
+        core: LiveSession,
         *,
-        prompts: Prompting,
+        prompts: PromptRunner,
         models: ModelSelection,
-        sessions: Callable[[], Replacing],
+        sessions: Callable[[], SessionSwitcher],
         tree: Callable[[], TreeMoves],
         shell: UserShell,
-        facts: SessionFacts,
+        facts: SessionQueries,
         accounts: Callable[[], Accounts],
-        compaction: Compacting,
-        extensions: Extensions,
-        retry: Retrying,
+        compaction: CompactionControl,
+        extensions: SessionExtensions,
+        retry: RetryControl,
         close: Callable[[], Any],
     ) -> None:
         self.prompts = prompts
@@ -75,7 +75,7 @@ class RunningSession:
         self._feeds: WeakSet[EventFeed] = WeakSet()
 
     @cached_property
-    def sessions(self) -> Replacing:
+    def sessions(self) -> SessionSwitcher:
         """Other sessions, in the place of this one."""
         return self._make_sessions()
 
@@ -165,7 +165,7 @@ class RunningSession:
 
 
 async def send_custom(
-    core: Core,
+    core: LiveSession,
     message: CustomMessage,
     *,
     deliver_as: Streaming,

@@ -20,7 +20,7 @@ from pi.ai.messages import AssistantMessage, Context
 from pi.ai.models.model import MILLION, Model, PromptCache, rates_for
 from pi.ai.request import StreamOptions
 from pi.coding.extension_host.events.session import SessionEnding, WarmCache
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.session.entries import UsageEntry
 
 EARLY = 0.9
@@ -32,7 +32,7 @@ PATIENCE = 0.5
 class CacheWarming:
     """Waits beside the session; whatever is asked otherwise begins the wait anew."""
 
-    def __init__(self, core: Core, stream: StreamFn) -> None:
+    def __init__(self, core: LiveSession, stream: StreamFn) -> None:
         self._core = core
         self._stream = stream
         self._waiting: asyncio.Task[None] | None = None

@@ -22,8 +22,8 @@ from pi.coding.compaction.automatic import compact_when_idle
 from pi.coding.compaction.compactor import Compactor
 from pi.coding.compaction.events import CompactionResult
 from pi.coding.compaction.options import CompactionOptions, unknown_strategy
-from pi.coding.compaction.request import Surroundings, Wish
-from pi.coding.extension_host.dormant import Lender
+from pi.coding.compaction.request import CompactionRequest, CompactionSession
+from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.extension_host.events.session import SessionStarted
 from pi.coding.retry import (
     Attempt,
@@ -32,7 +32,7 @@ from pi.coding.retry import (
     asks_for_too_long_a_wait,
     with_retries,
 )
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.session.entries import Entry
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Summaries:
 
     def __init__(
         self,
-        core: Core,
+        core: LiveSession,
         stream: StreamFn,
         *,
         options: Callable[[], StreamOptions],
@@ -109,7 +109,7 @@ class Summaries:
 class Strategies(Mapping[str, "Strategy"]):
     """Those of pi, and those of extensions as they are now; these win."""
 
-    def __init__(self, lender: Lender) -> None:
+    def __init__(self, lender: ExtensionContributions) -> None:
         self._lender = lender
 
     def __getitem__(self, name: str) -> Strategy:
@@ -131,10 +131,10 @@ def _own() -> Mapping[str, Strategy]:
 
 
 def compaction_surroundings(
-    core: Core, summaries: Summaries, hand_off: Callable[[str], Awaitable[None]]
-) -> Surroundings:
+    core: LiveSession, summaries: Summaries, hand_off: Callable[[str], Awaitable[None]]
+) -> CompactionSession:
     """What a compaction of this session works with."""
-    return Surroundings(
+    return CompactionSession(
         conversation=lambda: core.conversation,
         add=core.kept,
         bus=core.bus,
@@ -154,7 +154,7 @@ def compaction_surroundings(
 class StrategyCheck:
     """Reports a ``compaction.strategy`` that nobody has, once for each name."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: LiveSession) -> None:
         self._core = core
         self._reported = ""
 
@@ -167,22 +167,22 @@ class StrategyCheck:
         self._reported = problem
 
 
-def compaction_options(core: Core) -> CompactionOptions:
+def compaction_options(core: LiveSession) -> CompactionOptions:
     """The settings of compaction, as they are now."""
     return core.workspace.settings.section(("compaction",), CompactionOptions)
 
 
-def _fallbacks(core: Core) -> Sequence[Model]:
+def _fallbacks(core: LiveSession) -> Sequence[Model]:
     wanted = (core.registry.resolve(name) for name in compaction_options(core).fallback_models)
     return [choice.model for choice in wanted if choice is not None]
 
 
-class Compacting:
+class CompactionControl:
     """What modes may do about compaction."""
 
     def __init__(
         self,
-        core: Core,
+        core: LiveSession,
         compactor: Compactor,
         *,
         quiet: Callable[[], Awaitable[None]],
@@ -211,7 +211,7 @@ class Compacting:
         ``CompactionFailed`` if in vain.
         """
         self._core.must_run_here("it cannot be compacted")
-        wish = Wish(reason="manual", instructions=instructions)
+        wish = CompactionRequest(reason="manual", instructions=instructions)
         try:
             with self._holding_prompts():
                 await self._quiet()
@@ -240,7 +240,7 @@ class Compacting:
 class IdleCompaction:
     """Begins to wait when the agent settles, and stops when it starts again."""
 
-    def __init__(self, core: Core, compactor: Compactor, around: Surroundings) -> None:
+    def __init__(self, core: LiveSession, compactor: Compactor, around: CompactionSession) -> None:
         self._core = core
         self._compactor = compactor
         self._around = around

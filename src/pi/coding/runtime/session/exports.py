@@ -14,7 +14,7 @@ from pi.coding.export.files import destination, export_session, transcript_of
 from pi.coding.export.redaction import Redactor
 from pi.coding.export.share import GH_VARIABLES, Shared, command_handler, share_session
 from pi.coding.export.text import render_text
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.session.context import convert_to_llm
 
 
@@ -28,7 +28,7 @@ class ShareOptions(Record):
 class Exports:
     """Passes a session on, as it is at that moment."""
 
-    def __init__(self, core: Core, secrets: Callable[[], Iterable[str]]) -> None:
+    def __init__(self, core: LiveSession, secrets: Callable[[], Iterable[str]]) -> None:
         self._core = core
         self._secrets = secrets
 
@@ -80,7 +80,7 @@ class Exports:
         )
 
 
-def _instructions(core: Core) -> Instructions | None:
+def _instructions(core: LiveSession) -> Instructions | None:
     """What the model is told now, if it was told anything yet."""
     messages = convert_to_llm(core.conversation.messages())
     told = [message for message in messages if isinstance(message, SystemMessage)]

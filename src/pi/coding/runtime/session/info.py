@@ -15,8 +15,8 @@ from pi.base.errors import PiError
 from pi.coding.compaction.measuring import tokens_in_use
 from pi.coding.extension_host.events.session import SessionInfoChanged
 from pi.coding.port.results import Command, ForkPoint, SessionState
-from pi.coding.runtime.live import Core
-from pi.coding.runtime.session.compaction import Compacting
+from pi.coding.runtime.live import LiveSession
+from pi.coding.runtime.session.compaction import CompactionControl
 from pi.coding.session.context import DisplayTranscript, display_transcript
 from pi.coding.session.entries import (
     Compaction,
@@ -76,7 +76,7 @@ def _counted(entry: Entry) -> Counted:
 # A session in numbers. Pure but for the log that is read.
 
 
-def session_stats(core: Core, counts: EntryCounts) -> SessionStats:
+def session_stats(core: LiveSession, counts: EntryCounts) -> SessionStats:
     """Counts and cost of the whole file: every branch, and what was compacted away."""
     counted = counts.all()
     kinds = Counter(each.message for each in counted if each.message is not None)
@@ -96,7 +96,7 @@ def session_stats(core: Core, counts: EntryCounts) -> SessionStats:
     )
 
 
-def context_usage(core: Core) -> ContextUsage | None:
+def context_usage(core: LiveSession) -> ContextUsage | None:
     """How full the window is; unknown after a compaction until the next answer."""
     window = core.agent.model.context_window
     if not core.has_model or window <= 0:
@@ -107,7 +107,7 @@ def context_usage(core: Core) -> ContextUsage | None:
     return ContextUsage(tokens=tokens, context_window=window, percent=tokens / window * 100)
 
 
-def session_state(core: Core, *, compacting: bool, auto_compaction: bool) -> SessionState:
+def session_state(core: LiveSession, *, compacting: bool, auto_compaction: bool) -> SessionState:
     """What the session is at this moment."""
     inbox = core.agent.inbox
     return SessionState(
@@ -126,7 +126,7 @@ def session_state(core: Core, *, compacting: bool, auto_compaction: bool) -> Ses
     )
 
 
-def last_answer_text(core: Core) -> str | None:
+def last_answer_text(core: LiveSession) -> str | None:
     """The words of the newest answer that has some."""
     for message in reversed(core.conversation.messages()):
         if isinstance(message, AssistantMessage) and message.text:
@@ -144,7 +144,7 @@ def _totals(usages: list[Usage]) -> TokenTotals:
     )
 
 
-def _compacted_since_answer(core: Core) -> bool:
+def _compacted_since_answer(core: LiveSession) -> bool:
     log, place = core.log, core.log.leaf
     while place is not None:
         match log.at(place):
@@ -159,7 +159,7 @@ def _compacted_since_answer(core: Core) -> bool:
 # What can be typed behind a slash, as RPC tells it.
 
 
-def listed_commands(core: Core) -> list[Command]:
+def listed_commands(core: LiveSession) -> list[Command]:
     """Commands of extensions, then templates and skills of the session.
 
     Of a session that runs elsewhere, only what is done here: the other end has its own templates.
@@ -167,7 +167,7 @@ def listed_commands(core: Core) -> list[Command]:
     return list(_commands(core))
 
 
-def _commands(core: Core) -> Iterator[Command]:
+def _commands(core: LiveSession) -> Iterator[Command]:
     for name, command in core.extensions.commands():
         yield Command(
             name=name,
@@ -194,10 +194,10 @@ def _commands(core: Core) -> Iterator[Command]:
         )
 
 
-class SessionFacts:
+class SessionQueries:
     """Reads the session as it is; nothing here waits for the agent."""
 
-    def __init__(self, core: Core, compaction: Compacting) -> None:
+    def __init__(self, core: LiveSession, compaction: CompactionControl) -> None:
         self._core = core
         self._compaction = compaction
         self._counts = EntryCounts(core.log)

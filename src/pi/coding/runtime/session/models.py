@@ -13,9 +13,9 @@ from pi.coding.extension_host.events.session import (
     ThinkingLevelChanged,
     ThinkingLevelSelected,
 )
-from pi.coding.models.registry import Choice
+from pi.coding.models.registry import ResolvedModel
 from pi.coding.port.results import CycledModel
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.options import LastResort
 from pi.coding.session.context import chosen_model
 from pi.coding.session.entries import ModelChange, ThinkingLevelChange
@@ -26,7 +26,7 @@ LEVELS = get_args(ThinkingLevel)
 class ModelSelection:
     """Changes belong to the session and are in its log; settings stay as they are."""
 
-    def __init__(self, core: Core, last_resort: LastResort | None = None) -> None:
+    def __init__(self, core: LiveSession, last_resort: LastResort | None = None) -> None:
         self._core = core
         self._last_resort = last_resort
 
@@ -61,7 +61,7 @@ class ModelSelection:
         return self._core.registry.get_all()
 
     @property
-    def scope(self) -> tuple[Choice, ...]:
+    def scope(self) -> tuple[ResolvedModel, ...]:
         """The models to cycle through; empty means all."""
         return self._core.scope
 
@@ -133,7 +133,7 @@ class ModelSelection:
         Its server is chosen as by ``choose``.
         """
         if isinstance(wanted, Model):
-            choice: Choice | None = Choice(model=wanted)
+            choice: ResolvedModel | None = ResolvedModel(model=wanted)
         else:
             choice = self._resolved(wanted)
         if choice is None:
@@ -145,7 +145,7 @@ class ModelSelection:
         await self.use(choice.model, thinking=choice.thinking, source="set")
         return choice.model
 
-    def _resolved(self, pattern: str) -> Choice | None:
+    def _resolved(self, pattern: str) -> ResolvedModel | None:
         """What a pattern means, also if ``models.json`` has come to say it a moment ago."""
         choice = self._core.registry.resolve(pattern)
         if choice is None:
@@ -178,7 +178,7 @@ class ModelSelection:
     async def cycle(self, step: int = 1) -> CycledModel | None:
         """The next model of the scope, or of all; ``None`` when there is no other."""
         core = self._core
-        choices = core.scope or tuple(Choice(model=model) for model in self.available())
+        choices = core.scope or tuple(ResolvedModel(model=model) for model in self.available())
         names = [(choice.model.provider, choice.model.id) for choice in choices]
         if len(choices) < 2:
             return None

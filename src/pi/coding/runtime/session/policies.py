@@ -12,11 +12,11 @@ from pi.agent.tools.tool import ToolResult
 from pi.ai.messages import Image, Text, ToolCall
 from pi.base.records import replace
 from pi.coding.retry import RetryPolicy
-from pi.coding.runtime.live import Core, image_limits
+from pi.coding.runtime.live import LiveSession, image_limits
 from pi.coding.settings.settings import Settings
 
 
-class CircleValues(RepetitionLimits):
+class RepetitionSettings(RepetitionLimits):
     """``repetition`` of the settings.
 
     Scripts and test servers repeat themselves on purpose, so only what no work looks like is
@@ -28,7 +28,7 @@ class CircleValues(RepetitionLimits):
     """Whether answers that repeat themselves are cut."""
 
 
-class RepeatedCalls(Repetition):
+class ToolCallRepetition(Repetition):
     """Watches calls alone, and so costs nothing per token."""
 
     on_delta = Policy.on_delta
@@ -36,8 +36,8 @@ class RepeatedCalls(Repetition):
 
 def repetition_policy(settings: Settings) -> Policy:
     """The policy that the settings want."""
-    values = settings.section(("repetition",), CircleValues)
-    return Repetition(values) if values.text else RepeatedCalls(values)
+    values = settings.section(("repetition",), RepetitionSettings)
+    return Repetition(values) if values.text else ToolCallRepetition(values)
 
 
 # ``interruptMode: immediate``: a message for the agent comes before the tools still to run.
@@ -46,10 +46,10 @@ def repetition_policy(settings: Settings) -> Policy:
 SKIPPED = "Skipped: the person sent a message, which comes next."
 
 
-class Interrupting(Policy):
+class InterruptPolicy(Policy):
     """Skips the calls of a turn that have not begun when somebody steers."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: LiveSession) -> None:
         self._core = core
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
@@ -63,10 +63,10 @@ class Interrupting(Policy):
 # Pictures that come into a session, whoever brings them, in a size that its model takes.
 
 
-class FittingPictures(Policy):
+class ImageFittingPolicy(Policy):
     """Results of tools: what a provider would refuse on every later turn is not kept."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: LiveSession) -> None:
         self._core = core
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
@@ -76,7 +76,7 @@ class FittingPictures(Policy):
 
 
 async def said_with_pictures(
-    core: Core, text: str, images: Sequence[Image]
+    core: LiveSession, text: str, images: Sequence[Image]
 ) -> tuple[str, tuple[Image, ...]]:
     """What somebody says, with pictures that fit, and at its end what is to be said of them.
 
@@ -88,7 +88,7 @@ async def said_with_pictures(
 
 
 async def _fitted(
-    core: Core, blocks: Sequence[Text | Image], *, keep_unreadable: bool = False
+    core: LiveSession, blocks: Sequence[Text | Image], *, keep_unreadable: bool = False
 ) -> tuple[Text | Image, ...]:
     if not any(isinstance(block, Image) for block in blocks):
         return tuple(blocks)
@@ -101,10 +101,10 @@ async def _fitted(
 # What modes may do about asking again after a failed answer.
 
 
-class Retrying:
+class RetryControl:
     """The person's hand on the retries of a session."""
 
-    def __init__(self, core: Core, policy: RetryPolicy) -> None:
+    def __init__(self, core: LiveSession, policy: RetryPolicy) -> None:
         self._core = core
         self._policy = policy
 

@@ -10,20 +10,20 @@ from msgspec import UNSET, UnsetType
 
 from pi.agent.errors import AgentBusy
 from pi.agent.policy import Next
-from pi.agent.queues import user_message, words
+from pi.agent.queues import message_text, user_message
 from pi.agent.skills import expand_skill
 from pi.ai.messages import Image, Json, UserMessage
 from pi.ai.models.model import Model
 from pi.base.errors import PiError
-from pi.base.tasks import Signal
+from pi.base.tasks import Notifier
 from pi.coding.extension_host.events.session import BeforeRun, Input
 from pi.coding.port.results import InputSource, Queues, Streaming
 from pi.coding.port.session import Accepted, Fill
 from pi.coding.prompt import PromptParts, prompt_sections
 from pi.coding.resources.prompts import MissingValues, expand_prompt
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.policies import said_with_pictures
-from pi.coding.runtime.session.runs import WhenIdle
+from pi.coding.runtime.session.runs import IdleQueue
 from pi.coding.session.context import chosen_model
 from pi.coding.session.entries import ModelChange, SessionMessage, ThinkingLevelChange
 
@@ -37,7 +37,7 @@ class PromptGate:
         self._reasons = 0
         self._given_up = 0
         """How often those that wait were told not to."""
-        self._changed = Signal()
+        self._changed = Notifier()
 
     @contextmanager
     def closed(self) -> Iterator[None]:
@@ -93,15 +93,15 @@ class NoModel(PiError):
     """There is nobody to ask."""
 
 
-class Prompting:
+class PromptRunner:
     """Prompts, queues and aborts. Texts are expanded the same way wherever they come from."""
 
     def __init__(
         self,
-        core: Core,
+        core: LiveSession,
         *,
         before_run: Callable[[], None],
-        when_idle: WhenIdle,
+        when_idle: IdleQueue,
         commands: CommandRunner,
         find_somebody: Callable[[], Awaitable[None]],
         whole_prompt: str | None = None,
@@ -179,7 +179,10 @@ class Prompting:
     async def clear_queue(self) -> Queues:
         """Take back what was queued."""
         steering, follow_up = await self._core.agent.clear_queue()
-        return Queues(steering=tuple(map(words, steering)), follow_up=tuple(map(words, follow_up)))
+        return Queues(
+            steering=tuple(map(message_text, steering)),
+            follow_up=tuple(map(message_text, follow_up)),
+        )
 
     def set_queue_modes(self, *, steering: str | None = None, follow_up: str | None = None) -> None:
         """Say for this session how queued messages are delivered, all at once or one by one."""
@@ -287,7 +290,7 @@ class Prompting:
         if not core.bus.heard(BeforeRun):
             return ()
         pictures = tuple(block for block in message.content if isinstance(block, Image))
-        given = BeforeRun(text=words(message), images=pictures, parts=self.parts())
+        given = BeforeRun(text=message_text(message), images=pictures, parts=self.parts())
         asked = await core.bus.ask(given)
         if asked.parts is not given.parts:
             core.agent.system_prompt = self._sections(asked.parts)
@@ -334,7 +337,7 @@ HOW_TO_LOG_IN = (
 )
 
 
-def _names_level(core: Core) -> bool:
+def _names_level(core: LiveSession) -> bool:
     outlines, tree = core.log.tree.outlines, core.log.tree
     return any(outlines[p].type == "thinking_level_change" for p in tree.path(core.log.leaf))
 

@@ -14,17 +14,17 @@ from pi.coding.compaction.events import TreeMoved
 from pi.coding.extension_host.api.messages import ExtensionEvent
 from pi.coding.port.remote import FeedItem
 from pi.coding.port.results import SessionState
-from pi.coding.runtime.live import Core, Elsewhere
+from pi.coding.runtime.live import LiveSession, RemoteSession
 from pi.coding.runtime.session.events import AgentSessionEvent
 from pi.coding.session.entries import SessionMessage
 
 _BUSY: Final = {"agent_start": True, "agent_settled": False}
 
 
-class FollowedReplica:
+class ReplicaFollower:
     """Implements ``Replica``: the log grows by lines as they are, events are told as they come."""
 
-    def __init__(self, core: Core, elsewhere: Elsewhere) -> None:
+    def __init__(self, core: LiveSession, elsewhere: RemoteSession) -> None:
         self._core = core
         self._elsewhere = elsewhere
         self._log = core.log

@@ -11,14 +11,14 @@ from contextvars import Context
 from typing import TypeAlias
 
 from pi.agent.agent import Agent
-from pi.base.tasks import Signal
+from pi.base.tasks import Notifier
 
 Act: TypeAlias = Callable[[], Awaitable[None]]
 
 log = logging.getLogger(__name__)
 
 
-class WhenIdle:
+class IdleQueue:
     """Carries out acts one after another, each when no run is under way or about to begin."""
 
     def __init__(self, agent: Agent) -> None:
@@ -29,7 +29,7 @@ class WhenIdle:
         self._acting = False
         self._preparing = 0
         """Prompts of which the run is about to begin."""
-        self._changed = Signal()
+        self._changed = Notifier()
 
     def add(self, act: Act, *, before_next_prompt: bool = True) -> None:
         """Have ``act`` carried out at the next rest, behind those that wait already.

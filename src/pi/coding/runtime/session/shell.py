@@ -9,7 +9,7 @@ from msgspec import UNSET
 from pi.agent.events import AgentSettled
 from pi.base.errors import PiError
 from pi.coding.extension_host.events.session import UserBash
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.session.entries import BashExecution
 from pi.coding.shell.local import BashResult
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class UserShell:
     """Runs them at once; while the agent works, what came of them enters the log after its run."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: LiveSession) -> None:
         self._core = core
         self._waiting: list[BashExecution] = []
 

@@ -18,19 +18,19 @@ from pi.coding.extension_host.events.session import (
     SessionStarted,
     Switched,
 )
-from pi.coding.models.starting import Wishes, find_starting_model
+from pi.coding.models.starting import ModelPreferences, find_starting_model
 from pi.coding.port.results import Forked, Replaced
-from pi.coding.runtime.live import Core, Elsewhere
+from pi.coding.runtime.live import LiveSession, RemoteSession
 from pi.coding.runtime.workspace import Workspace
 from pi.coding.session import file_operations
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import CustomMessageEntry
 from pi.coding.session.log import SessionLog
-from pi.coding.session.opening import Shelf, new_replica, new_session, open_session
+from pi.coding.session.opening import SessionLocation, new_replica, new_session, open_session
 from pi.coding.trust import Trust
 
-Reason: TypeAlias = Literal["new", "resume", "fork"]
+SwitchReason: TypeAlias = Literal["new", "resume", "fork"]
 
 NOT_SAVED = (
     "This session has not been saved yet."
@@ -38,14 +38,14 @@ NOT_SAVED = (
 )
 
 
-class Replacing:
+class SessionSwitcher:
     """Ends what is under way, then swaps the log and whatever depends on its directory."""
 
     def __init__(
         self,
-        core: Core,
+        core: LiveSession,
         *,
-        shelf: Callable[[Path], Shelf],
+        shelf: Callable[[Path], SessionLocation],
         quiet: Callable[[], Awaitable[None]],
         decide_trust: Callable[[Path], Awaitable[Trust]],
         workspace_under: Callable[[Trust, Path, Workspace], Awaitable[Workspace]],
@@ -141,7 +141,7 @@ class Replacing:
 
         return await self.switch(import_session(path, self.shelf))
 
-    async def show(self, header: Json, elsewhere: Elsewhere) -> bool:
+    async def show(self, header: Json, elsewhere: RemoteSession) -> bool:
         """Show a session that runs elsewhere in the place of this one; whether that came to be."""
         if await self._forbidden("resume"):
             return False
@@ -157,7 +157,7 @@ class Replacing:
         await self._core.add(handed)
 
     @property
-    def shelf(self) -> Shelf:
+    def shelf(self) -> SessionLocation:
         """Where new sessions are kept: beside this one, or in memory like this one."""
         shelf = self._shelf(self._core.workspace.cwd)
         if self._core.log.file is None and self._core.elsewhere is None:
@@ -170,7 +170,7 @@ class Replacing:
         if self._core.log.file is not None and not self._core.log.is_saved:
             raise PiError(NOT_SAVED)
 
-    async def _forbidden(self, reason: Reason, target: Path | None = None) -> bool:
+    async def _forbidden(self, reason: SwitchReason, target: Path | None = None) -> bool:
         question = BeforeSwitch(reason=reason, target_session_file=target)
         return (await self._core.bus.ask(question)).cancelled
 
@@ -181,7 +181,7 @@ class Replacing:
         return replace(asked, cancelled=True)
 
     async def _swap(
-        self, log: SessionLog, reason: Reason, elsewhere: Elsewhere | None = None
+        self, log: SessionLog, reason: SwitchReason, elsewhere: RemoteSession | None = None
     ) -> None:
         core = self._core
         await self._quiet()
@@ -214,7 +214,7 @@ class Replacing:
             await before.close()
             core.toolbox.move_to(workspace)
 
-    async def _follow(self, elsewhere: Elsewhere | None) -> None:
+    async def _follow(self, elsewhere: RemoteSession | None) -> None:
         """Go on with the choices of the log, or with those of whoever runs the session."""
         core = self._core
         if core.elsewhere is not None:
@@ -235,7 +235,7 @@ class Replacing:
         if level is None:
             named = f"{known.provider}/{known.model_id}"
             level = values.model_thinking_levels.get(named, values.default_thinking_level)
-        wishes = Wishes(
+        wishes = ModelPreferences(
             session=(known.provider, known.model_id),
             session_thinking=level,  # type: ignore[arg-type]
             default=(core.agent.model.provider, core.agent.model.id),

@@ -13,7 +13,7 @@ from pi.base.records import replace
 from pi.coding.compaction.events import BeforeTree, Notes, TreeMove, TreeMoved, notes_on, tree_move
 from pi.coding.compaction.options import BranchSummaryOptions
 from pi.coding.port.results import Navigated
-from pi.coding.runtime.live import Core
+from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.compaction import Summaries
 from pi.coding.session.entries import BranchSummary, Label
 from pi.coding.session.views import landing
@@ -23,7 +23,7 @@ class TreeMoves:
     """One move at a time; a summary that is being written can be stopped."""
 
     def __init__(
-        self, core: Core, summaries: Summaries, *, quiet: Callable[[], Awaitable[None]]
+        self, core: LiveSession, summaries: Summaries, *, quiet: Callable[[], Awaitable[None]]
     ) -> None:
         self._core = core
         self._summaries = summaries

@@ -22,13 +22,13 @@ from pi.base.processes.child import run
 from pi.base.terminal_text import sanitise
 from pi.coding.export.redaction import Redactor
 from pi.coding.models.registry import full_name
-from pi.coding.port.extensions import Clash, ExtensionInfo
+from pi.coding.port.extensions import ExtensionInfo, NameConflict
 from pi.coding.trust import TrustStore
-from pi.modes.interactive.commands.table import BuiltInCommands, must_be_idle
+from pi.modes.interactive.commands.table import BuiltInCommands, require_idle
 from pi.modes.interactive.dialogs.opening import ask_lasting_trust
 from pi.modes.interactive.dialogs.questions import Option, choose, edit_text
 from pi.modes.interactive.dialogs.reports import (
-    Named,
+    CommandHelp,
     Section,
     SectionsView,
     command_section,
@@ -69,12 +69,12 @@ async def hotkeys(ui: Ui, arguments: str) -> None:
 async def help(ui: Ui, arguments: str) -> None:
     """Show all commands: those of the application, then those of extensions and files."""
     own = [
-        Named(name=command.name, hint=command.hint, description=command.description)
+        CommandHelp(name=command.name, hint=command.hint, description=command.description)
         for command in BuiltInCommands(ui).listed()
     ]
     known = {row.name for row in own}
     others = [
-        Named(name=command.name, description=command.description or "")
+        CommandHelp(name=command.name, description=command.description or "")
         for command in ui.port.facts.commands()
         if command.name not in known
     ]
@@ -109,7 +109,7 @@ async def trust(ui: Ui, arguments: str) -> None:
 
 async def reload(ui: Ui, arguments: str) -> None:
     """Read everything again that files say."""
-    must_be_idle(ui)
+    require_idle(ui)
     with ui.working("Reloading…"):
         await ui.port.extensions.reload()
     for problem in load_keys(ui.keymap, ui.host.agent_dir):
@@ -234,7 +234,7 @@ async def extensions(ui: Ui, arguments: str) -> None:
 
 
 def extension_sections(
-    infos: Sequence[ExtensionInfo], clashes: Sequence[Clash], foreign: Sequence[str]
+    infos: Sequence[ExtensionInfo], clashes: Sequence[NameConflict], foreign: Sequence[str]
 ) -> Iterator[Section]:
     """What is known of extensions, names that they did not get, and those for the original."""
     if infos:

@@ -11,8 +11,8 @@ from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.errors import SessionInUse
 from pi.coding.session.file_operations import unquoted
 from pi.coding.session.naming import SESSIONS
-from pi.modes.interactive.commands.table import must_be_idle
-from pi.modes.interactive.dialogs.opening import may_go_on, wants_fork
+from pi.modes.interactive.commands.table import require_idle
+from pi.modes.interactive.dialogs.opening import ask_fork_busy_session, confirm_missing_folder
 from pi.modes.interactive.dialogs.reports import (
     ChartsView,
     SectionsView,
@@ -21,10 +21,10 @@ from pi.modes.interactive.dialogs.reports import (
     session_info,
     usage_of,
 )
-from pi.modes.interactive.dialogs.sessions.dialog import Where, pick_fork_point, pick_session
+from pi.modes.interactive.dialogs.sessions.dialog import SessionScope, pick_fork_point, pick_session
 from pi.modes.interactive.dialogs.tree.dialog import arrive, walk_tree
 from pi.modes.interactive.dialogs.tree.nodes import decoded
-from pi.modes.interactive.dialogs.waiting import open_outside, wait_for
+from pi.modes.interactive.dialogs.waiting import open_in_browser, wait_for
 from pi.modes.interactive.ui import Ui
 from pi.tui.widgets.text import Text
 
@@ -36,7 +36,7 @@ async def tree(ui: Ui, arguments: str) -> None:
 
 async def fork(ui: Ui, arguments: str) -> None:
     """Go on before something that was said, in a session of its own."""
-    must_be_idle(ui)
+    require_idle(ui)
     points = ui.port.facts.fork_points()
     if not points:
         raise PiError("There is nothing to fork from yet.")
@@ -62,7 +62,7 @@ async def branch(ui: Ui, arguments: str) -> None:
 
 async def clone(ui: Ui, arguments: str) -> None:
     """Go on in a copy of the branch."""
-    must_be_idle(ui)
+    require_idle(ui)
     _replaced(ui, await ui.port.sessions.clone(), "Cloned to a new session")
 
 
@@ -74,7 +74,7 @@ async def new(ui: Ui, arguments: str) -> None:
 async def resume(ui: Ui, arguments: str) -> None:
     """Go on with another session; its folder may be gone."""
     facts = ui.port.facts
-    where = Where(
+    where = SessionScope(
         host=ui.host,
         catalog=_catalog(ui),
         cwd=str(facts.cwd),
@@ -82,16 +82,16 @@ async def resume(ui: Ui, arguments: str) -> None:
         rename_current=facts.rename,
     )
     path = await pick_session(ui, where)
-    if path is None or not await may_go_on(ui, path, str(facts.cwd)):
+    if path is None or not await confirm_missing_folder(ui, path, str(facts.cwd)):
         return
     try:
         _replaced(ui, await ui.port.sessions.switch(path), "Resumed session")
     except SessionInUse as busy:
-        if await wants_fork(ui, busy, no="Leave it"):
+        if await ask_fork_busy_session(ui, busy, no="Leave it"):
             _replaced(ui, await ui.port.sessions.fork_file(path), "Forked to a new session")
 
 
-async def take_in(ui: Ui, arguments: str) -> None:
+async def import_session(ui: Ui, arguments: str) -> None:
     """Copy a session file that lies elsewhere, and go on with the copy."""
     if not arguments:
         raise PiError("Say which file to import.", hint="For example: /import ~/session.jsonl")
@@ -177,7 +177,7 @@ async def export(ui: Ui, arguments: str) -> None:
     path = await ui.port.exports.write(arguments or None)
     ui.say(Text(f"Session exported to {sanitise(str(path))}", pad_y=0))
     if path.suffix.lower() in _PAGES:
-        await open_outside(str(path), ui.host)
+        await open_in_browser(str(path), ui.host)
 
 
 async def share(ui: Ui, arguments: str) -> None:
@@ -193,7 +193,7 @@ async def share(ui: Ui, arguments: str) -> None:
     lines += [f"Gist: {shared.gist_url}"] if shared.gist_url else []
     ui.say(Text(sanitise("\n".join(lines)), pad_y=0))
     if shared.url:
-        await open_outside(shared.url, ui.host)
+        await open_in_browser(shared.url, ui.host)
 
 
 async def copy(ui: Ui, arguments: str) -> None:

@@ -19,7 +19,7 @@ from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.extension_host.contributions.commands import BUILT_IN as RESERVED
 from pi.coding.models.registry import full_name
-from pi.modes.interactive.dialogs.panel import shown_key, typed_in_short
+from pi.modes.interactive.dialogs.panel import shown_key, summarise_message
 from pi.modes.interactive.ui import Ui
 from pi.tui.completion.provider import Suggestion
 from pi.tui.completion.sources import Command, CompleteArguments
@@ -104,7 +104,7 @@ def _providers(ui: Ui) -> Sequence[str]:
 def _message_ids(ui: Ui) -> Sequence[Suggestion]:
     """What can be forked from, the latest first."""
     return [
-        Suggestion(value=point.entry_id, description=one_line(typed_in_short(point.text)))
+        Suggestion(value=point.entry_id, description=one_line(summarise_message(point.text)))
         for point in reversed(ui.port.facts.fork_points())
     ]
 
@@ -160,7 +160,7 @@ BUILT_IN: tuple[CommandRow, ...] = (
     _row("thinking", "[level]", "choose how much it thinks", "models.thinking", complete=_levels),
     _row("scoped-models", "", "choose the models to cycle through", "models.scoped_models"),
     _row("export", "[path]", "write a page, or .jsonl, .md, .txt", "session.export"),
-    _row("import", "<path>", "take in a session file and go on", "session.take_in"),
+    _row("import", "<path>", "take in a session file and go on", "session.import_session"),
     _row("share", "", "share as a private gist", "session.share"),
     _row("bug", "[description]", "put together a bug report", "application.bug"),
     _row("copy", "", "copy the last answer", "session.copy"),
@@ -266,7 +266,7 @@ def _searched(suggestion: Suggestion) -> str:
 # What cannot be done while the agent is at work.
 
 
-def must_be_idle(ui: Ui) -> None:
+def require_idle(ui: Ui) -> None:
     """Say no with a ``PiError``, and with what to do about it, while an answer is coming."""
     if ui.port.facts.state().is_streaming:
         stop = " or ".join(map(shown_key, ui.keymap.keys("app.interrupt")))

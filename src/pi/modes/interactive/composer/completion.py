@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pi.base.errors import PiError
 from pi.base.fuzzy import rank
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.tools.listing import FileListing
 from pi.coding.tools.programs import SearchPrograms
 from pi.modes.interactive.ui import Commands
@@ -119,7 +119,7 @@ SILENCE = 3.0
 
 
 def suggestions(
-    port: SessionPort, host: Host, commands: Commands, cwd: Callable[[], Path]
+    port: SessionPort, host: Machine, commands: Commands, cwd: Callable[[], Path]
 ) -> CombinedProvider:
     """Everything that can be completed in a session."""
     programs = SearchPrograms(lambda: host.environ)

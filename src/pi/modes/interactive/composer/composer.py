@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING
 
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line
-from pi.modes.interactive.composer.prompt import EditorPart, OnAction, Prompt, TypingPause
+from pi.modes.interactive.composer.prompt import (
+    EditorProtocol,
+    OnAction,
+    PromptEditor,
+    TypingDetector,
+)
 from pi.modes.interactive.theme import Theme
 from pi.tui.completion.provider import Provider
-from pi.tui.component import RowMemory
+from pi.tui.component import RowCache
 from pi.tui.containers import Container
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.width import truncate_to_width
@@ -70,7 +75,7 @@ class QueuedRows:
         self._key = key
         self._messages: tuple[tuple[str, str], ...] = ()
         """Each with the name of its group."""
-        self._memory = RowMemory()
+        self._memory = RowCache()
 
     def set(self, *groups: tuple[str, tuple[str, ...]]) -> None:
         """Show messages, each group behind its name."""
@@ -120,7 +125,7 @@ class Composer:
         keymap: Keymap,
         *,
         tasks: TaskScope,
-        typing: TypingPause,
+        typing: TypingDetector,
         screen_rows: Callable[[], int],
         request_render: Callable[[], None],
     ) -> None:
@@ -141,11 +146,11 @@ class Composer:
             tasks=tasks,
             request_render=request_render,
         )
-        self._editor: EditorPart = self._usual
-        self._prepare: dict[str, Callable[[EditorPart], None]] = {}
+        self._editor: EditorProtocol = self._usual
+        self._prepare: dict[str, Callable[[EditorProtocol], None]] = {}
         """What every editor is told before it is used."""
         self.typing = typing
-        self.prompt = Prompt(self._editor, keymap, typing)
+        self.prompt = PromptEditor(self._editor, keymap, typing)
         self._connect()
         self._queued = QueuedRows(theme, lambda: self._key("app.message.dequeue"))
         self.component = Container(self._queued, self.prompt)
@@ -182,7 +187,7 @@ class Composer:
         """Say who is asked about the keys of the application."""
         self.prompt.on_action = act
 
-    def use(self, editor: EditorPart | None) -> None:
+    def use(self, editor: EditorProtocol | None) -> None:
         """Write with another editor, or with the usual one again; what is written is kept."""
         before, text, label = self._editor, self.text, self._editor.label
         self._editor = editor or self._usual
@@ -236,7 +241,7 @@ class Composer:
         self._editor.on_change = self._changed
         self.prompt.editor = self._editor
 
-    def _tell(self, what: str, tell: Callable[[EditorPart], None]) -> None:
+    def _tell(self, what: str, tell: Callable[[EditorProtocol], None]) -> None:
         """Tell the editor something, and every one that may follow it."""
         self._prepare[what] = tell
         tell(self._editor)

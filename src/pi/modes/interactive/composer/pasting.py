@@ -19,7 +19,7 @@ from pi.coding.models.registry import full_name
 from pi.coding.port.session import SessionPort
 from pi.coding.tools.images import HEADER, ImageLimits, image_type, prepare_image
 from pi.modes.interactive.composer.composer import Composer
-from pi.modes.interactive.startup import Start
+from pi.modes.interactive.startup import AppOptions
 from pi.modes.interactive.ui import Ui
 from pi.tui.input.actions import platform_of
 
@@ -179,15 +179,16 @@ def _read(path: Path, limits: ImageLimits) -> Image | None:
     return prepare_image(data, kind, limits).image if kind is not None else None
 
 
-class Clipping:
+class PasteHandler:
     """Pastes and copies for the person, and says what came of it.
 
-    ``limits`` tells what pictures have to fit, ``why_unseen`` why the model would not see them.
+    ``limits`` tells what pictures have to fit, ``image_unsupported_reason`` why the model would
+    not see them.
     """
 
     def __init__(
         self,
-        start: Start,
+        start: AppOptions,
         ui: Ui,
         composer: Composer,
         *,
@@ -268,7 +269,7 @@ class Clipping:
             self._ui.notify("Copied.", "success")
 
 
-def why_unseen(port: SessionPort) -> str:
+def image_unsupported_reason(port: SessionPort) -> str:
     """Why the model would not see a picture that goes with a message; nothing if it would."""
     model = port.models.current
     if port.settings.values.images.block_images:

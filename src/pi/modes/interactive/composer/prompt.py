@@ -12,13 +12,13 @@ from pi.tui.input.keymap import Keymap
 from pi.tui.style import Paint
 
 if TYPE_CHECKING:
-    from pi.tui.mouse import MouseAnswer, MouseEvent
+    from pi.tui.mouse import MouseEvent, MouseResult
 
 
 # What the composer needs of an editor: the usual one has it, and an extension's may.
 
 
-class EditorPart(Protocol):
+class EditorProtocol(Protocol):
     """An editor; see ``pi.tui.widgets.editor.editor`` for what each member means."""
 
     on_submit: Callable[[str], None]
@@ -84,7 +84,7 @@ class EditorPart(Protocol):
         """Take one key or one paste."""
         ...
 
-    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
+    def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
         """Take a press of the mouse."""
         ...
 
@@ -104,7 +104,7 @@ PAUSE_SECONDS = 0.7
 """Longer than people leave between two keys of a sentence."""
 
 
-class TypingPause:
+class TypingDetector:
     """Knows when a key last went into what is being written.
 
     A dialog that came up under the fingers of its reader would swallow what they type, and an
@@ -143,13 +143,13 @@ _CLOSES_POPUP = "tui.select.cancel"
 _HISTORY = {"tui.editor.historyPrevious", "tui.editor.historyNext"}
 
 
-class Prompt:
+class PromptEditor:
     """An editor that asks ``on_action`` before it takes a key.
 
     ``on_key`` is asked about every key before that; whether it took it.
     """
 
-    def __init__(self, editor: EditorPart, keymap: Keymap, typing: TypingPause) -> None:
+    def __init__(self, editor: EditorProtocol, keymap: Keymap, typing: TypingDetector) -> None:
         self.editor = editor
         self.on_action: OnAction = lambda action: False
         self.on_key: Callable[[str], bool] = lambda data: False
@@ -217,7 +217,7 @@ class Prompt:
 
         return release
 
-    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
+    def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
         """Let the editor have the mouse."""
         return self.editor.handle_mouse(event)
 

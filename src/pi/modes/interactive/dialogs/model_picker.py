@@ -26,7 +26,7 @@ from pi.tui.widgets.select_list import SelectItem, SelectList
 ALL, BUILT_IN, WITHOUT_KEY = "All", "Built in", "Without key"
 
 
-class Known(Record):
+class ModelCatalogue(Record):
     """Every model, and what matters for choosing one."""
 
     models: tuple[Model, ...]
@@ -89,7 +89,7 @@ def known_models(
     current: Model | None,
     default: tuple[str | None, str | None] = (None, None),
     scope: Sequence[Model] = (),
-) -> Known:
+) -> ModelCatalogue:
     """What a session knows of its models.
 
     ``offered`` can be chosen too: models of the servers ``found`` on this machine, with what is to
@@ -99,7 +99,7 @@ def known_models(
     answering = frozenset(map(full_name, available))
     here = frozenset(full_name(model) for model in offered if model.provider in found)
     usable = answering | frozenset(map(full_name, offered))
-    return Known(
+    return ModelCatalogue(
         models=tuple(models),
         usable=usable,
         built_in=usable - answering - here,
@@ -157,7 +157,7 @@ async def pick_model(ui: Ui) -> PickedModel | None:
     return await ui.show(build)
 
 
-def models_of(ui: Ui) -> Known:
+def models_of(ui: Ui) -> ModelCatalogue:
     """What the session knows of its models."""
     models, values = ui.port.models, ui.port.settings.values
     return known_models(
@@ -189,7 +189,9 @@ async def may_ask_server(ui: Ui, provider: str) -> bool:
 class ModelChoice:
     """Models below tabs; Tab goes on to the next provider."""
 
-    def __init__(self, ui: Ui, known: Known, done: Callable[[PickedModel | None], None]) -> None:
+    def __init__(
+        self, ui: Ui, known: ModelCatalogue, done: Callable[[PickedModel | None], None]
+    ) -> None:
         self._theme = ui.theme
         self._known = known
         self._tabs = known.tabs()
@@ -212,7 +214,7 @@ class ModelChoice:
             empty="No model: /login gives access to some, and Tab shows the others",
         )
 
-    def know(self, known: Known) -> None:
+    def know(self, known: ModelCatalogue) -> None:
         """List what is known now; the model that the person has moved to stays selected."""
         self._known, self._tabs = known, known.tabs()
         if self._tab not in self._tabs:  # the server of its models has ended
@@ -239,7 +241,7 @@ class ModelChoice:
         return spread(text, self._theme.paint("dim")(facts), width)
 
 
-def _facts(known: Known, model: Model, room: int) -> str:
+def _facts(known: ModelCatalogue, model: Model, room: int) -> str:
     """The badges that there is room for beside the name, and the size of the window."""
     size, badges = f"{window(model.context_window):>5}", known.badges(model)
     while True:

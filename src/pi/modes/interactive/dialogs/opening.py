@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pi.coding.session.catalog import read_header
 from pi.coding.session.errors import SessionInUse
-from pi.coding.trust import Choice
+from pi.coding.trust import TrustChoice
 from pi.modes.interactive.dialogs.questions import Option, choose, confirm
 from pi.modes.interactive.ui import Ui
 
@@ -17,19 +17,19 @@ EXPLANATION = (
 )
 
 
-async def ask_trust(ui: Ui, folder: Path) -> Choice | None:
+async def ask_trust(ui: Ui, folder: Path) -> TrustChoice | None:
     """What the person says of a folder; ``None`` if they say nothing."""
     return await choose(ui, TITLE, trust_options(folder), message=f"{folder}\n\n{EXPLANATION}")
 
 
-async def ask_lasting_trust(ui: Ui, folder: Path) -> Choice | None:
+async def ask_lasting_trust(ui: Ui, folder: Path) -> TrustChoice | None:
     """The same later, for the next time: only what is remembered makes a difference then."""
     lasting = [option for option in trust_options(folder) if option.value.remember]
     message = f"{folder}\n\nWhat you choose holds from the next start on."
     return await choose(ui, TITLE, lasting, message=message)
 
 
-def trust_options(folder: Path) -> list[Option[Choice]]:
+def trust_options(folder: Path) -> list[Option[TrustChoice]]:
     """The answers, in their order."""
     return [
         _option("Trust", folder, trusted=True, remember=True),
@@ -42,14 +42,18 @@ def trust_options(folder: Path) -> list[Option[Choice]]:
     ]
 
 
-def _option(label: str, folder: Path, *, trusted: bool, remember: bool = False) -> Option[Choice]:
-    return Option(value=Choice(trusted=trusted, directory=folder, remember=remember), label=label)
+def _option(
+    label: str, folder: Path, *, trusted: bool, remember: bool = False
+) -> Option[TrustChoice]:
+    return Option(
+        value=TrustChoice(trusted=trusted, directory=folder, remember=remember), label=label
+    )
 
 
 # A session that somebody else has open: whether to go on in a fork of it.
 
 
-async def wants_fork(ui: Ui, busy: SessionInUse, *, no: str = "Leave") -> bool:
+async def ask_fork_busy_session(ui: Ui, busy: SessionInUse, *, no: str = "Leave") -> bool:
     """Whether the person goes on in a fork; ``no`` is what they do otherwise."""
     return await confirm(
         ui,
@@ -63,15 +67,15 @@ async def wants_fork(ui: Ui, busy: SessionInUse, *, no: str = "Leave") -> bool:
 # A session whose working directory is gone: whether to go on somewhere else.
 
 
-async def may_go_on(ui: Ui, path: Path, here: str) -> bool:
+async def confirm_missing_folder(ui: Ui, path: Path, here: str) -> bool:
     """Whether the session of a file can be opened: its folder is there, or the person says so."""
     stored = (read_header(path) or {}).get("cwd")
     if not isinstance(stored, str) or not stored or Path(stored).is_dir():
         return True
-    return await wants_it_here(ui, stored, here)
+    return await ask_use_current_folder(ui, stored, here)
 
 
-async def wants_it_here(ui: Ui, stored: str, here: str) -> bool:
+async def ask_use_current_folder(ui: Ui, stored: str, here: str) -> bool:
     """Whether the person goes on in another folder than the one that is gone."""
     return await confirm(
         ui,

@@ -19,7 +19,7 @@ Hints: TypeAlias = Callable[[], str]
 Keys: TypeAlias = tuple[tuple[str, str], ...]
 """Actions that mean something in a dialog, and what."""
 
-Aside: TypeAlias = Callable[[], str]
+DialogHints: TypeAlias = Callable[[], str]
 """What stands beside a title now."""
 
 LOW = 16
@@ -35,7 +35,7 @@ _TITLE_SHARE = 4
 _PLENTY = 1000
 
 
-def nothing_aside() -> str:
+def no_hints() -> str:
     """For titles that stand alone."""
     return ""
 
@@ -57,7 +57,7 @@ class Panel:
         message: str = "",
         hints: Hints = lambda: "",
         rows: Callable[[], int] = lambda: _PLENTY,
-        aside: Aside = nothing_aside,
+        aside: DialogHints = no_hints,
     ) -> None:
         self.inside = inside
         self._theme = theme
@@ -136,7 +136,7 @@ def framed(
     keys: Callable[[], Keys],
     *,
     message: str = "",
-    aside: Aside = nothing_aside,
+    aside: DialogHints = no_hints,
 ) -> Panel:
     """A dialog of this screen; ``keys`` are what its hints tell."""
     return Panel(
@@ -238,7 +238,7 @@ _FILE = re.compile(r'<file name="([^"]+)">(?:.*?</file>|.*)', re.S)
 _SKILL = re.compile(r'\A<skill name="([^"]+)"[^>]*>(?:.*?</skill>|.*)', re.S)
 
 
-def typed_in_short(text: str) -> str:
+def summarise_message(text: str) -> str:
     """A message with the names of skills and files that were put in, in place of what they say.
 
     Of a beginning that was cut in the middle of one, nothing of it is left but the name.

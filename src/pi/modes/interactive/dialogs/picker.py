@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from pi.modes.interactive.theme import Theme
-from pi.tui.component import RowMemory
+from pi.tui.component import RowCache
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.width import truncate_to_width
 from pi.tui.widgets.input import Input
-from pi.tui.widgets.select_list import Most, Selection
+from pi.tui.widgets.select_list import ListSelection, Most
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -72,8 +72,8 @@ class Picker(Generic[T]):
             on_change=self._search,
         )
         self._field.set_value(query)
-        self._selection = Selection(rows, keymap)
-        self._memory = RowMemory()
+        self._selection = ListSelection(rows, keymap)
+        self._memory = RowCache()
         self._items: Sequence[T] = ()
         self.refresh()
 

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line
-from pi.modes.interactive.dialogs.panel import Aside, Keys, framed, list_rows, nothing_aside
+from pi.modes.interactive.dialogs.panel import DialogHints, Keys, framed, list_rows, no_hints
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 from pi.tui.widgets.editor.editor import Editor
@@ -96,7 +96,7 @@ async def choose(
     options: Sequence[Option[T]],
     *,
     message: str = "",
-    aside: Aside = nothing_aside,
+    aside: DialogHints = no_hints,
 ) -> T | None:
     """One of the options; the first one is selected."""
 
@@ -125,7 +125,7 @@ async def confirm(
     *,
     yes: str = "Yes",
     no: str = "No",
-    aside: Aside = nothing_aside,
+    aside: DialogHints = no_hints,
 ) -> bool:
     """Whether the person says yes."""
     options = [Option(value=True, label=yes), Option(value=False, label=no)]
@@ -140,7 +140,7 @@ async def ask_text(
     placeholder: str = "",
     value: str = "",
     masked: bool = False,
-    aside: Aside = nothing_aside,
+    aside: DialogHints = no_hints,
 ) -> str | None:
     """One line. A masked one is shown as dots and kept nowhere."""
 
@@ -161,7 +161,7 @@ async def ask_text(
 
 
 async def edit_text(
-    ui: Ui, title: str, prefill: str = "", *, message: str = "", aside: Aside = nothing_aside
+    ui: Ui, title: str, prefill: str = "", *, message: str = "", aside: DialogHints = no_hints
 ) -> str | None:
     """A text of several lines; the person may take it to their own editor."""
     async with TaskScope() as tasks:
@@ -173,7 +173,7 @@ async def edit_text(
         return await ui.show(build)
 
 
-def left_to_the_caller(name: str, error: BaseException) -> None:
+def ignore_task_error(name: str, error: BaseException) -> None:
     """Report of a scope whose owner waits for the task and is told by it what failed."""
 
 
@@ -196,7 +196,7 @@ class TimeLimit:
         """The answer, or nothing if it takes longer; the dialog is then taken away."""
         if self._end is None:
             return await answer
-        async with TaskScope(report=left_to_the_caller) as tasks:
+        async with TaskScope(report=ignore_task_error) as tasks:
             asked = tasks.start(answer, name="dialog")
             over = tasks.start(self._count_down(self._end), name="time for the dialog")
             await asyncio.wait((asked, over), return_when=asyncio.FIRST_COMPLETED)

@@ -84,7 +84,7 @@ _PREFIXES = (
 )
 
 
-class Named(Record):
+class CommandHelp(Record):
     """A command as the help shows it."""
 
     name: str
@@ -107,7 +107,7 @@ def key_sections(keymap: Keymap, others: Mapping[str, str] | None = None) -> lis
     return [*listed, Section(title="At the beginning of a message", rows=_PREFIXES)]
 
 
-def command_section(rows: Iterable[Named]) -> Section:
+def command_section(rows: Iterable[CommandHelp]) -> Section:
     """Every command."""
     listed = ((f"/{row.name}{' ' + row.hint if row.hint else ''}", row.description) for row in rows)
     return Section(title="Commands", rows=tuple(listed))

@@ -9,18 +9,18 @@ from typing import Any, TypeAlias, TypeVar
 
 from pi.base.processes import SpawnFailed, find_program, run
 from pi.base.tasks import TaskScope
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.shell.environment import EnvironmentRules, program_environment
 from pi.modes.interactive.dialogs.panel import framed
-from pi.modes.interactive.dialogs.questions import left_to_the_caller
+from pi.modes.interactive.dialogs.questions import ignore_task_error
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 from pi.tui.widgets.loader import CancellableLoader
 
 T = TypeVar("T")
 
-Tell: TypeAlias = Callable[[str], None]
+ShowMessage: TypeAlias = Callable[[str], None]
 """Shows how far something is."""
 
 
@@ -41,12 +41,12 @@ async def wait_for(
 async def wait_for_steps(
     ui: Ui,
     label: str,
-    begin: Callable[[Tell], Coroutine[Any, Any, T]],
+    begin: Callable[[ShowMessage], Coroutine[Any, Any, T]],
     *,
     on_cancel: Callable[[], object] | None = None,
 ) -> T | None:
     """The same for work that tells, beside the spinner, how far it is."""
-    async with TaskScope(report=left_to_the_caller) as tasks:
+    async with TaskScope(report=ignore_task_error) as tasks:
 
         def give_up() -> None:
             (on_cancel or doing.cancel)()
@@ -90,7 +90,7 @@ _LET_GO = '"$0" "$1" >/dev/null 2>&1 &'
 """Some openers become the browser itself, which must not end with us."""
 
 
-async def open_outside(target: str, host: Host, *, system: str = sys.platform) -> bool:
+async def open_in_browser(target: str, host: Machine, *, system: str = sys.platform) -> bool:
     """Open an address or a file; False where nothing can, as over SSH."""
     opener = _opener(host, system)
     if opener is None:
@@ -113,7 +113,7 @@ async def open_outside(target: str, host: Host, *, system: str = sys.platform) -
     return ended.ok
 
 
-def _environment(host: Host) -> dict[str, str]:
+def _environment(host: Machine) -> dict[str, str]:
     """A browser that is started here lives on, with everything that it was given."""
     known = KnownSecrets.of(host)
     rules = EnvironmentRules(
@@ -124,7 +124,7 @@ def _environment(host: Host) -> dict[str, str]:
     return program_environment(host.environ, rules)
 
 
-def _opener(host: Host, system: str) -> str | None:
+def _opener(host: Machine, system: str) -> str | None:
     """The program that opens things; none where nobody would see it."""
     environ = host.environ
     if any(environ.get(name) for name in _REMOTE):

@@ -13,15 +13,15 @@ from pi.base.terminal_text import one_line
 from pi.coding.port.extensions import ExtensionsPort
 from pi.coding.port.session import SessionPort
 from pi.coding.session.context import DisplayTranscript
-from pi.modes.interactive.app_ui import Screen
-from pi.modes.interactive.extensions.ui import ScreenUI, Showing
+from pi.modes.interactive.app_ui import AppUi
+from pi.modes.interactive.extensions.ui import DisplayControls, ScreenUI
 from pi.modes.interactive.extensions.views import ExtensionViews
-from pi.modes.interactive.layout import Frame
+from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.transcript.view import MOST_LOADED, MOST_UNFOLDED, TranscriptView
 from pi.tui.completion.provider import Provider
 from pi.tui.input.keymap import Keymap
-from pi.tui.input.keys import canonical, key_names, pick_key
+from pi.tui.input.keys import canonical, find_key, key_names
 from pi.tui.terminal import Size
 from pi.tui.text.width import truncate_to_width
 from pi.tui.tui import TUI
@@ -83,10 +83,10 @@ class ExtensionConnection:
 
     def __init__(
         self,
-        screen: Screen,
-        frame: Frame,
+        screen: AppUi,
+        frame: AppLayout,
         transcript: TranscriptView,
-        showing: Showing,
+        showing: DisplayControls,
         *,
         reloaded: Callable[[], None],
     ) -> None:
@@ -159,7 +159,7 @@ LOOK_SECONDS = 0.1
 
 
 @runtime_checkable
-class Aside(Protocol):
+class HangNotice(Protocol):
     """A terminal that another thread can use while the program hangs."""
 
     @property
@@ -181,10 +181,10 @@ class Aside(Protocol):
         ...
 
 
-class Rescue:
+class HangWatchdog:
     """Called by the watch over extensions, in its thread; returns when nothing hangs any more."""
 
-    def __init__(self, tui: TUI, terminal: Aside, theme: Theme) -> None:
+    def __init__(self, tui: TUI, terminal: HangNotice, theme: Theme) -> None:
         self._tui = tui
         self._terminal = terminal
         self._theme = theme
@@ -210,7 +210,7 @@ class Rescue:
 
         def take(data: bytes) -> bytes:
             nonlocal presses
-            rest, presses = pick_key(data, "ctrl+c")
+            rest, presses = find_key(data, "ctrl+c")
             return rest
 
         self._terminal.read_aside(take)
@@ -225,7 +225,7 @@ class Rescue:
         self._terminal.write(f"\x1b7\x1b[{size.rows};1H\x1b[2K{line}\x1b8")
 
 
-def rescue_on(tui: TUI, theme: Theme) -> Rescue | None:
+def rescue_on(tui: TUI, theme: Theme) -> HangWatchdog | None:
     """What to do while an extension hangs, if the terminal lets another thread help."""
     terminal = tui.terminal
-    return Rescue(tui, terminal, theme) if isinstance(terminal, Aside) else None
+    return HangWatchdog(tui, terminal, theme) if isinstance(terminal, HangNotice) else None

@@ -10,9 +10,9 @@ from pi.coding.extension_host.events.answers import described
 from pi.coding.port.drawing import Drawable, Make, made
 from pi.coding.port.ui import Option
 from pi.modes.interactive.dialogs import questions
-from pi.modes.interactive.dialogs.panel import Aside
+from pi.modes.interactive.dialogs.panel import DialogHints
 from pi.modes.interactive.dialogs.questions import TimeLimit
-from pi.modes.interactive.extensions.drawing import Failed, Player
+from pi.modes.interactive.extensions.drawing import Failed, SafeInteractive
 from pi.modes.interactive.ui import OverlayShown, Ui
 from pi.tui.component import Component
 from pi.tui.input.keymap import Keymap
@@ -21,7 +21,7 @@ from pi.tui.overlays import Margin, OverlayOptions
 T = TypeVar("T")
 
 
-class Questions:
+class ExtensionDialogs:
     """Asks the person. Who waits for a turn may be cancelled, and its time may pass meanwhile.
 
     ``given`` is what a component of an extension is made of, before the way to end it.
@@ -85,7 +85,7 @@ class Questions:
 
             component = made(make, *self._given, done)
             if hasattr(component, "handle_input"):
-                return Player(component, failed)
+                return SafeInteractive(component, failed)
             return _Closable(component, failed, self._ui.keymap, lambda: done(None))
 
         # It takes no turn: it may be open for long, and may itself ask a question meanwhile.
@@ -99,7 +99,7 @@ class Questions:
         return answer
 
     async def _within(
-        self, timeout: float | None, ask: Callable[[Aside], Awaitable[T | None]]
+        self, timeout: float | None, ask: Callable[[DialogHints], Awaitable[T | None]]
     ) -> T | None:
         limit = TimeLimit(self._ui, timeout)
 
@@ -110,7 +110,7 @@ class Questions:
         return await limit.keep(ask_in_turn())
 
 
-class _Closable(Player):
+class _Closable(SafeInteractive):
     """A component that takes no keys: who has seen enough closes it as they close a dialog."""
 
     def __init__(

@@ -9,7 +9,7 @@ from pi.base.terminal_text import sanitise_keeping_style
 from pi.coding.port.drawing import Drawable
 from pi.coding.port.ui import ThemeChange
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_file import BadTheme
+from pi.modes.interactive.theme_file import InvalidTheme
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import CURSOR_MARKER, Area, wants_key_release
 from pi.tui.screen.rows import permitted
@@ -17,14 +17,14 @@ from pi.tui.style import Style, painter
 from pi.tui.text.width import expand_tabs, truncate_to_width, visible_width
 
 if TYPE_CHECKING:
-    from pi.tui.mouse import MouseAnswer, MouseEvent
+    from pi.tui.mouse import MouseEvent, MouseResult
 
 
 Failed: TypeAlias = Callable[[Exception], None]
 """Told that a component cannot be drawn, or cannot take a key."""
 
 
-class Fitted:
+class SafeComponent:
     """A drawable whose rows are cut where they do not fit; ``most`` limits how many there are."""
 
     def __init__(self, drawable: Drawable, most: Callable[[], int] | None = None) -> None:
@@ -52,14 +52,14 @@ class Fitted:
         areas_at = getattr(self._drawable, "areas_at", None)
         return list(areas_at(row)) if areas_at is not None else []
 
-    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
+    def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
         """Let it have the mouse, if it wants that."""
-        take: Callable[[MouseEvent], MouseAnswer | None] | None
+        take: Callable[[MouseEvent], MouseResult | None] | None
         take = getattr(self._drawable, "handle_mouse", None)
         return None if take is None else take(event)
 
 
-class FittedLines:
+class SafeLines:
     """Lines that stay as they are; they may have styles, and nothing else that terminals obey."""
 
     def __init__(self, lines: Sequence[str]) -> None:
@@ -70,7 +70,7 @@ class FittedLines:
         return self._lines
 
 
-class Player(Fitted):
+class SafeInteractive(SafeComponent):
     """A component that takes keys. The first time that it fails is told, and is its last."""
 
     def __init__(self, component: Drawable, failed: Failed) -> None:
@@ -99,7 +99,7 @@ class Player(Fitted):
         except Exception as problem:
             self._failed(problem)
 
-    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
+    def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
         """Let it have the mouse, if it wants that."""
         try:
             return super().handle_mouse(event)
@@ -133,7 +133,7 @@ def _harmless(row: str) -> str:
 # The colours of the screen, as extensions know them.
 
 
-class Colours:
+class ExtensionTheme:
     """Paints by meaning; implements ``Theme`` of extensions. It follows the theme it is made of."""
 
     def __init__(self, theme: Theme) -> None:
@@ -180,7 +180,7 @@ class Colours:
 # The themes of this screen, for extensions.
 
 
-class Themes:
+class ExtensionThemes:
     """Finds themes by name, and chooses one as ``/theme`` does."""
 
     def __init__(self, ui: Ui) -> None:
@@ -191,19 +191,19 @@ class Themes:
         """Every theme, by name."""
         return self._ui.themes.names
 
-    def get(self, name: str) -> Colours | None:
+    def get(self, name: str) -> ExtensionTheme | None:
         """A theme by its name."""
         try:
             palette = self._ui.themes.palette(name)
-        except BadTheme:
+        except InvalidTheme:
             return None
-        return Colours(Theme(palette, self._ui.theme.depth))
+        return ExtensionTheme(Theme(palette, self._ui.theme.depth))
 
     def use(self, name: str) -> ThemeChange:
         """Choose a theme; the settings remember it."""
         try:
             self._ui.themes.use(name)
-        except BadTheme as problem:
+        except InvalidTheme as problem:
             return ThemeChange(success=False, error=problem.explain())
         self._ui.port.settings.set({"theme": name})
         return ThemeChange(success=True)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.port.drawing import Drawable, Make, made
-from pi.modes.interactive.extensions.drawing import Failed, Player, fitting
-from pi.modes.interactive.layout import Frame
+from pi.modes.interactive.extensions.drawing import Failed, SafeInteractive, fitting
+from pi.modes.interactive.layout import AppLayout
 from pi.tui.completion.provider import Completed, Provider, Suggestion, Suggestions, replace_prefix
 from pi.tui.completion.sources import CombinedProvider
 from pi.tui.input.decoder import InputDecision, KeyListeners
 from pi.tui.style import Paint, unpainted
 
 if TYPE_CHECKING:
-    from pi.tui.mouse import MouseAnswer, MouseEvent
+    from pi.tui.mouse import MouseEvent, MouseResult
 
 
 # An editor of an extension in the place of the usual one.
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _NEEDED = ("get_text", "set_text", "handle_input")
 
 
-class ForeignEditor:
-    """Implements ``EditorPart``; what the component has no member for is done without.
+class ExtensionEditor:
+    """Implements ``EditorProtocol``; what the component has no member for is done without.
 
     It calls ``on_submit(text)``, which it is given, to send its text.
     """
@@ -43,7 +43,7 @@ class ForeignEditor:
         self.label = ""
         self._any: Any = cast("Any", component)
         self._any.on_submit = self._submitted
-        self._player = Player(component, failed)
+        self._player = SafeInteractive(component, failed)
         self._failed = failed
         self._has_failed = False
         self._text = ""
@@ -120,7 +120,7 @@ class ForeignEditor:
         if (text := self.get_text()) != before:
             self.on_change(text)
 
-    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
+    def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
         """Leave the mouse alone."""
         return None
 
@@ -166,7 +166,7 @@ class ForeignEditor:
 CompletionFailed: TypeAlias = Callable[[Exception], None]
 
 
-class Completing:
+class ExtensionCompletion:
     """The providers of extensions and the usual one, as one; implements ``Provider``."""
 
     def __init__(self, failed: CompletionFailed) -> None:
@@ -279,7 +279,7 @@ def _suggestion(item: Any) -> Suggestion:
     return Suggestion(**item) if isinstance(item, Mapping) else Suggestion(value=str(item))
 
 
-class Editing:
+class ExtensionEditing:
     """What is written, who writes it, and who sees the keys first.
 
     ``given`` is what an editor of an extension is made of, ``tell`` says in a line what failed.
@@ -287,15 +287,15 @@ class Editing:
 
     def __init__(
         self,
-        frame: Frame,
+        frame: AppLayout,
         given: tuple[object, ...],
         tell: Callable[[str], None],
     ) -> None:
         self._frame = frame
         self._given = given
         self._tell = tell
-        self._editor: ForeignEditor | None = None
-        self.completing = Completing(
+        self._editor: ExtensionEditor | None = None
+        self.completing = ExtensionCompletion(
             lambda problem: tell(f"Completions of an extension failed: {problem!r}")
         )
         frame.composer.offer(self.completing)
@@ -326,7 +326,7 @@ class Editing:
         """Write with another editor; ``None`` brings the usual one back. The text is kept."""
         editor = None
         if make is not None:
-            editor = ForeignEditor(made(make, *self._given), self._broken)
+            editor = ExtensionEditor(made(make, *self._given), self._broken)
         self._editor = editor
         self._frame.composer.use(editor)
         self._frame.tui.request_render()

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from pi.base.terminal_text import sanitise_keeping_style
 from pi.coding.port.drawing import Drawable, Lines, Make, made
 from pi.coding.port.ui import Placement
-from pi.modes.interactive.extensions.drawing import Colours, Fitted, FittedLines
-from pi.modes.interactive.layout import Frame
+from pi.modes.interactive.extensions.drawing import ExtensionTheme, SafeComponent, SafeLines
+from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.theme import Theme
-from pi.tui.component import Component, RowMemory
+from pi.tui.component import Component, RowCache
 from pi.tui.containers import Container
 from pi.tui.text.width import truncate_to_width
 
@@ -30,7 +30,7 @@ class Statuses:
         self._theme = theme
         self.draw: Callable[[str, str, int], str | None] = lambda key, text, width: None
         """How others want a text to be drawn at a width; nothing for as it is."""
-        self._memory = RowMemory()
+        self._memory = RowCache()
         self._texts: dict[str, str] = {}
 
     @property
@@ -71,7 +71,7 @@ class FooterLines:
         self._screen_rows = screen_rows
         self._repaint = repaint
         """Paints one component, or everything because rows have come or gone."""
-        self._lines: dict[str, tuple[int, Fitted]] = {}
+        self._lines: dict[str, tuple[int, SafeComponent]] = {}
         self._rows = Container()
 
     @property
@@ -81,7 +81,7 @@ class FooterLines:
 
     def set(self, key: str, drawable: Drawable, *, order: int) -> Line:
         """Have a line; one under the same key goes."""
-        line = Fitted(drawable)
+        line = SafeComponent(drawable)
         self._lines[key] = (order, line)
         self._arrange()
         return Line(invalidate=lambda: self._repaint(line), remove=lambda: self._remove(key, line))
@@ -96,7 +96,7 @@ class FooterLines:
             return []
         return self._rows.render(width)
 
-    def _remove(self, key: str, line: Fitted) -> None:
+    def _remove(self, key: str, line: SafeComponent) -> None:
         if self._lines.get(key, (0, None))[1] is line:
             del self._lines[key]
             self._arrange()
@@ -123,7 +123,7 @@ SHARE, LEAST_ROWS = 3, 3
 class FooterData:
     """What a footer of an extension may tell beside its own."""
 
-    def __init__(self, frame: Frame, statuses: Statuses) -> None:
+    def __init__(self, frame: AppLayout, statuses: Statuses) -> None:
         self._frame = frame
         self._statuses = statuses
 
@@ -138,10 +138,10 @@ class FooterData:
         return self._statuses.texts
 
 
-class Regions:
+class ExtensionRegions:
     """Which component stands where."""
 
-    def __init__(self, frame: Frame, colours: Colours) -> None:
+    def __init__(self, frame: AppLayout, colours: ExtensionTheme) -> None:
         self._frame = frame
         self._given = (frame.tui, colours)
         self._widgets: dict[str, tuple[Container, Component]] = {}
@@ -177,7 +177,7 @@ class Regions:
         if self._usual_header is None:
             self._usual_header = header.children
         header.clear()
-        shown = self._usual_header if make is None else (Fitted(made(make, *self._given)),)
+        shown = self._usual_header if make is None else (SafeComponent(made(make, *self._given)),)
         for component in shown:
             header.add_child(component)
         tui.reset_display()  # it may have scrolled away, and everything moves
@@ -191,15 +191,15 @@ class Regions:
         data = FooterData(self._frame, self.statuses)
         shown: tuple[Component, ...] = (self._frame.footer, self.statuses)
         if make is not None:
-            shown = (Fitted(made(make, *self._given, data)),)
+            shown = (SafeComponent(made(make, *self._given, data)),)
         for place, component in enumerate(shown):
             bottom.insert_child(place, component)
         self._repaint(None)
 
     def _widget(self, lines: Lines) -> Component:
         """What stands beside the editor; however much it is, the editor stays on the screen."""
-        drawable = made(lines, *self._given) if callable(lines) else FittedLines(lines)
-        return Fitted(drawable, lambda: max(self._screen_rows() // SHARE, LEAST_ROWS))
+        drawable = made(lines, *self._given) if callable(lines) else SafeLines(lines)
+        return SafeComponent(drawable, lambda: max(self._screen_rows() // SHARE, LEAST_ROWS))
 
     def _screen_rows(self) -> int:
         return self._frame.tui.terminal.size.rows

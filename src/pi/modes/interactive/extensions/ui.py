@@ -7,27 +7,27 @@ from typing import Any, Literal
 
 from pi.coding.port.drawing import Drawable, Lines, Make, Rows, Theme
 from pi.coding.port.ui import ExtensionUI, NotifyKind, Option, Placement, ThemeChange
-from pi.modes.interactive.app_ui import Screen
-from pi.modes.interactive.extensions.dialogs import Questions
-from pi.modes.interactive.extensions.drawing import Colours, Themes
-from pi.modes.interactive.extensions.editor import Editing
-from pi.modes.interactive.extensions.regions import Regions
-from pi.modes.interactive.layout import Frame
+from pi.modes.interactive.app_ui import AppUi
+from pi.modes.interactive.extensions.dialogs import ExtensionDialogs
+from pi.modes.interactive.extensions.drawing import ExtensionTheme, ExtensionThemes
+from pi.modes.interactive.extensions.editor import ExtensionEditing
+from pi.modes.interactive.extensions.regions import ExtensionRegions
+from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.status.activity import FRAMES, TICK, Activity
-from pi.modes.interactive.status.status import Window
+from pi.modes.interactive.status.status import WindowTitle
 from pi.modes.interactive.transcript.block import THINKING
 from pi.modes.interactive.transcript.view import TranscriptView
 
 # How the conversation and the work on it are shown, as far as extensions may say.
 
 
-class Showing:
+class DisplayControls:
     """Changes what other regions show; ``refresh`` draws everything anew."""
 
     def __init__(
         self,
         activity: Activity,
-        window: Window,
+        window: WindowTitle,
         transcript: TranscriptView,
         *,
         refresh: Callable[[], None],
@@ -80,15 +80,15 @@ class ScreenUI(ExtensionUI):
 
     has_ui = True
 
-    def __init__(self, screen: Screen, frame: Frame, showing: Showing) -> None:
+    def __init__(self, screen: AppUi, frame: AppLayout, showing: DisplayControls) -> None:
         self._screen = screen
-        self.colours = Colours(frame.theme)
+        self.colours = ExtensionTheme(frame.theme)
         self._showing = showing
-        self._themes = Themes(screen)
-        self.regions = Regions(frame, self.colours)
+        self._themes = ExtensionThemes(screen)
+        self.regions = ExtensionRegions(frame, self.colours)
         given = (frame.tui, self.colours, frame.keymap)
-        self._questions = Questions(screen, given)
-        self._editing = Editing(frame, given, lambda text: screen.notify(text, "error"))
+        self._questions = ExtensionDialogs(screen, given)
+        self._editing = ExtensionEditing(frame, given, lambda text: screen.notify(text, "error"))
         self.completing = self._editing.completing
         """Where suggestions come from."""
 

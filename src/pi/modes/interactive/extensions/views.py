@@ -8,18 +8,18 @@ from pi.base.terminal_text import sanitise_keeping_style
 from pi.coding.extension_host.contributions.views import ToolView
 from pi.coding.port.extensions import ExtensionsPort, ViewKind, ViewOptions
 from pi.coding.session.entries import Custom, CustomMessage
-from pi.modes.interactive.extensions.drawing import Colours, fitting
-from pi.modes.interactive.transcript.block import Call, ForeignViews, MarkdownKind
+from pi.modes.interactive.extensions.drawing import ExtensionTheme, fitting
+from pi.modes.interactive.transcript.block import MarkdownKind, RendererHooks, ToolCallState
 from pi.modes.interactive.transcript.tool_views.view import wrapped
 
 
-class ExtensionViews(ForeignViews):
+class ExtensionViews(RendererHooks):
     """Draws what extensions want to draw; ``columns`` is the width of the screen."""
 
     def __init__(
         self,
         extensions: ExtensionsPort,
-        colours: Colours,
+        colours: ExtensionTheme,
         *,
         pad: Callable[[], int],
         columns: Callable[[], int],
@@ -29,7 +29,7 @@ class ExtensionViews(ForeignViews):
         self._pad = pad
         self._columns = columns
 
-    def tool(self, call: Call, width: int, *, expanded: bool) -> list[str] | None:
+    def tool(self, call: ToolCallState, width: int, *, expanded: bool) -> list[str] | None:
         """A call."""
         if not self._extensions.views.has("tool", call.name):
             return None

@@ -36,7 +36,7 @@ TICK = 0.08
 
 
 @dataclass
-class Indicator:
+class Spinner:
     """The usual spinner, as long as nobody wants another."""
 
     frames: Sequence[str] = FRAMES
@@ -61,7 +61,7 @@ class Activity:
     def __init__(self, clock: Clock, *, interrupt_key: Callable[[], str]) -> None:
         self.on_work: Callable[[], None] = lambda: None
         """Called when work of others begins, changes or ends."""
-        self.indicator = Indicator()
+        self.indicator = Spinner()
         self._clock = clock
         self._interrupt_key = interrupt_key
         self._began: float | None = None

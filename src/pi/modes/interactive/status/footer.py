@@ -7,7 +7,7 @@ from pathlib import Path
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.modes.interactive.theme import Theme
-from pi.tui.component import RowMemory
+from pi.tui.component import RowCache
 from pi.tui.text.width import slice_columns, truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
 
@@ -51,7 +51,7 @@ class Footer:
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
         self._facts = FooterFacts()
-        self._memory = RowMemory()
+        self._memory = RowCache()
 
     @property
     def facts(self) -> FooterFacts:
@@ -184,7 +184,7 @@ def _spread(left: str, right: str, width: int) -> str:
 MOST_ROWS = 3
 
 
-class PassingNotice:
+class TransientNotice:
     """The last thing that was said; the next one takes its place."""
 
     stays_in_window = True
@@ -194,7 +194,7 @@ class PassingNotice:
         self._theme = theme
         self._text = ""
         self._token = "muted"
-        self._memory = RowMemory()
+        self._memory = RowCache()
 
     def show(self, text: str, token: str = "muted") -> None:
         """Say something; an empty text takes it away."""

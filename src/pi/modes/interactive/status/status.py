@@ -194,7 +194,7 @@ LONG_RUN = 20.0
 """Seconds after which somebody has probably gone to do something else."""
 
 
-class Window:
+class WindowTitle:
     """Writes to the terminal beside the screen. Nothing of it takes a cell.
 
     ``watch`` begins to find out whether somebody looks at it, ``is_seen`` tells whether that is so.
@@ -267,7 +267,7 @@ _REFRESHING = (
 """After these the numbers of the footer are others."""
 
 
-class Status:
+class StatusRegion:
     """Owns the footer, the activity and the window's title.
 
     ``show_label`` puts what goes on where the user sees it.
@@ -278,7 +278,7 @@ class Status:
         theme: Theme,
         activity: Activity,
         footer: Footer,
-        window: Window,
+        window: WindowTitle,
         *,
         clock: Clock,
         tasks: TaskScope,

@@ -15,7 +15,7 @@ from pi.ai.messages import Image, Json, Text
 from pi.base.terminal_text import sanitise
 from pi.coding.session.entries import Custom, CustomMessage
 from pi.modes.interactive.theme import Theme
-from pi.tui.component import RowMemory
+from pi.tui.component import RowCache
 from pi.tui.images.graphics import Graphics
 from pi.tui.text.width import truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
@@ -33,7 +33,7 @@ MOST_UNFINISHED = 1024 * 1024
 State: TypeAlias = Literal["asking", "running", "done", "failed", "interrupted"]
 
 
-class Call:
+class ToolCallState:
     """One call. Arguments that are still being written are read as far as they go."""
 
     def __init__(self, id: str, name: str, *, now: float) -> None:
@@ -133,10 +133,10 @@ MarkdownKind: TypeAlias = Literal["user", "assistant", "assistant-thinking"]
 """Whose words a text is."""
 
 
-class ForeignViews:
+class RendererHooks:
     """Each gives rows, or nothing to have something drawn as usual. Here nobody wants anything."""
 
-    def tool(self, call: Call, width: int, *, expanded: bool) -> list[str] | None:
+    def tool(self, call: ToolCallState, width: int, *, expanded: bool) -> list[str] | None:
         """A call: what stands behind the tool's name, then the rows below."""
         return None
 
@@ -170,7 +170,7 @@ THINKING = "Thinking…"
 
 
 @dataclass
-class Look:
+class TranscriptOptions:
     """One for all blocks. Whoever changes it lets the transcript draw everything anew."""
 
     theme: Theme
@@ -188,7 +188,7 @@ class Look:
     graphics: Graphics | None = None
     """Nothing while pictures are not to be shown."""
     image_columns: int = 60
-    views: ForeignViews = field(default_factory=ForeignViews)
+    views: RendererHooks = field(default_factory=RendererHooks)
     """How others want things drawn."""
 
     def short_path(self, path: str) -> str:
@@ -207,9 +207,9 @@ class Block(ABC):
     is_final = True
     """Whether its rows stay as they are, unless everything is drawn anew."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: TranscriptOptions) -> None:
         self.look = look
-        self._memory = RowMemory()
+        self._memory = RowCache()
 
     def invalidate(self) -> None:
         """Draw anew next time."""
@@ -228,7 +228,7 @@ class Block(ABC):
         return ["", *rows] if rows else []
 
 
-def more_rows(count: int, look: Look, what: str = "more") -> str:
+def more_rows(count: int, look: TranscriptOptions, what: str = "more") -> str:
     """The row that stands for those that are folded away."""
     lines = "line" if count == 1 else "lines"
     return look.theme.paint("dim")(f"… {count} {what} {lines} ({look.expand_key()} to expand)")
@@ -250,10 +250,10 @@ def hanging(title: str, width: int) -> list[str]:
 # Pictures in the transcript, each drawn by one widget for as long as it is shown.
 
 
-class Pictures:
+class ImageCache:
     """The pictures of one block."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: TranscriptOptions) -> None:
         self._look = look
         self._drawn: tuple[Sequence[Image], Graphics | None, int] | None = None
         """Of what the widgets are made: which pictures, with what, and how wide at the most."""

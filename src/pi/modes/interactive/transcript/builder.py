@@ -52,12 +52,12 @@ from pi.coding.session.entries import (
     CustomMessage,
     SessionMessage,
 )
-from pi.modes.interactive.transcript.block import Call, Look
+from pi.modes.interactive.transcript.block import ToolCallState, TranscriptOptions
 from pi.modes.interactive.transcript.messages import (
     AnswerBlock,
-    EntryBlock,
+    ExtensionEntryBlock,
+    ExtensionMessageBlock,
     Kind,
-    MessageBlock,
     UserBlock,
 )
 from pi.modes.interactive.transcript.notices import (
@@ -74,15 +74,15 @@ Add = Callable[[Component], None]
 _INTERRUPTED = "Interrupted"
 
 
-class Feed:
+class TranscriptBuilder:
     """Turns events, and messages of an earlier day, into blocks that it hands to ``add``."""
 
-    def __init__(self, look: Look, add: Add) -> None:
+    def __init__(self, look: TranscriptOptions, add: Add) -> None:
         self._look = look
         self._add = add
         self._answer: AnswerBlock | None = None
         self._group: ReadGroupBlock | None = None
-        self._calls: dict[str, tuple[Call, ToolBlock | ReadGroupBlock]] = {}
+        self._calls: dict[str, tuple[ToolCallState, ToolBlock | ReadGroupBlock]] = {}
         """Calls that have not ended, by their ids."""
         self._streamed: dict[int, str] = {}
         """Ids of the calls in the answer that is being streamed, by their place in it."""
@@ -162,9 +162,9 @@ class Feed:
                 self.add(UserBlock(self._look, words, images))
             case CustomMessage(display=True, content=content):
                 words, _ = _parts(content)
-                self.add(MessageBlock(self._look, message, words))
+                self.add(ExtensionMessageBlock(self._look, message, words))
             case Custom() if self._look.views.shows(message):
-                self.add(EntryBlock(self._look, message))
+                self.add(ExtensionEntryBlock(self._look, message))
             case BashExecution():
                 excluded = message.exclude_from_context is True
                 run = UserBashBlock(self._look, message.command, is_excluded=excluded)
@@ -252,14 +252,14 @@ class Feed:
 
     # What is done ---------------------------------------------------------------------------------
 
-    def _call(self, id: str, name: str) -> Call:
+    def _call(self, id: str, name: str) -> ToolCallState:
         """The call with this id; a new one gets a block."""
         if id not in self._calls:
-            call = Call(id, name, now=self._now())
+            call = ToolCallState(id, name, now=self._now())
             self._calls[id] = (call, self._block_for(call))
         return self._calls[id][0]
 
-    def _block_for(self, call: Call) -> ToolBlock | ReadGroupBlock:
+    def _block_for(self, call: ToolCallState) -> ToolBlock | ReadGroupBlock:
         if call.name != "read":
             block = ToolBlock(self._look, call)
             self.add(block)

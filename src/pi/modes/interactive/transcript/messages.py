@@ -11,9 +11,9 @@ from pi.base.terminal_text import one_line
 from pi.coding.session.entries import Custom, CustomMessage
 from pi.modes.interactive.transcript.block import (
     Block,
-    Look,
+    ImageCache,
     MarkdownKind,
-    Pictures,
+    TranscriptOptions,
     clipped,
     more_rows,
 )
@@ -36,10 +36,10 @@ _FILE_END = "</file>"
 class UserBlock(Block):
     """What the person said, as it was typed; what was put in for them is folded."""
 
-    def __init__(self, look: Look, text: str, images: Sequence[Image] = ()) -> None:
+    def __init__(self, look: TranscriptOptions, text: str, images: Sequence[Image] = ()) -> None:
         super().__init__(look)
         self._images = images
-        self._pictures = Pictures(look)
+        self._pictures = ImageCache(look)
         self._whole = self._markdown(text)
         self._short = self._markdown(as_typed(text))
 
@@ -104,7 +104,7 @@ def _without_files(text: str) -> str:
 class CustomBlock(Block):
     """What an extension says to the model."""
 
-    def __init__(self, look: Look, label: str, text: str) -> None:
+    def __init__(self, look: TranscriptOptions, label: str, text: str) -> None:
         super().__init__(look)
         self._label = one_line(label)
         theme = look.theme.markdown_in("customMessageText")
@@ -131,7 +131,7 @@ class AnswerBlock:
     terminal's history while it is still being written.
     """
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: TranscriptOptions) -> None:
         self.is_final = False
         self._look = look
         self._parts: list[_Part] = []
@@ -185,7 +185,7 @@ class AnswerBlock:
 class _Part:
     """One text or thought. What arrives between two frames is parsed once."""
 
-    def __init__(self, kind: Kind, look: Look) -> None:
+    def __init__(self, kind: Kind, look: TranscriptOptions) -> None:
         self.kind: Kind = kind
         self._look = look
         self._new: list[str] = []
@@ -251,10 +251,10 @@ def _differs(one: list[str], other: list[str]) -> bool:
 # Blocks that extensions draw.
 
 
-class MessageBlock(Block):
+class ExtensionMessageBlock(Block):
     """What an extension says to the model, as it wants it drawn or as it usually is."""
 
-    def __init__(self, look: Look, message: CustomMessage, words: str) -> None:
+    def __init__(self, look: TranscriptOptions, message: CustomMessage, words: str) -> None:
         super().__init__(look)
         self._message = message
         self._usual = CustomBlock(look, message.custom_type, words)
@@ -271,10 +271,10 @@ class MessageBlock(Block):
         return self._usual.draw(width) if rows is None else rows
 
 
-class EntryBlock(Block):
+class ExtensionEntryBlock(Block):
     """Something that an extension keeps in the session and shows."""
 
-    def __init__(self, look: Look, entry: Custom) -> None:
+    def __init__(self, look: TranscriptOptions, entry: Custom) -> None:
         super().__init__(look)
         self._entry = entry
 

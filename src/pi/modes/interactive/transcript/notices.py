@@ -11,7 +11,7 @@ from msgspec import UnsetType
 from pi.base.terminal_text import one_line, sanitise, sanitise_keeping_style
 from pi.coding.session.entries import BashExecution
 from pi.coding.shell.local import BashResult
-from pi.modes.interactive.transcript.block import Block, Look, clipped, hanging
+from pi.modes.interactive.transcript.block import Block, TranscriptOptions, clipped, hanging
 from pi.modes.interactive.transcript.tool_views.view import folded_tail, painted
 from pi.tui.component import Component
 from pi.tui.text.ansi import strip_sequences
@@ -26,7 +26,7 @@ _REFUSAL = re.compile(r"(?<!\S)(\d{3}):? +(\{.*\})\s*\Z", re.S)
 _HINTS = {"401": "Is the key right? /login stores another one."}
 
 
-def readable(error: str) -> str:
+def describe_provider_error(error: str) -> str:
     """The words of an error without the JSON around them: ``Slow down (HTTP 429)``.
 
     Whatever has another form is given back as it is.
@@ -74,9 +74,9 @@ MOST_KEPT = 50 * 1024
 class NoticeBlock(Block):
     """Something the person should know."""
 
-    def __init__(self, look: Look, text: str, level: Level = "info") -> None:
+    def __init__(self, look: TranscriptOptions, text: str, level: Level = "info") -> None:
         super().__init__(look)
-        text = readable(text) if level == "error" else text
+        text = describe_provider_error(text) if level == "error" else text
         self._text = sanitise(text).strip()
         self._level: Level = level
 
@@ -89,10 +89,10 @@ class NoticeBlock(Block):
         return [f" {paint(margin + row)}" for margin, row in zip(margins, rows, strict=True)]
 
 
-class SaidBlock(Block):
+class OutputBlock(Block):
     """What a command tells, whatever draws it; its own space above and below does not count."""
 
-    def __init__(self, look: Look, inside: Component) -> None:
+    def __init__(self, look: TranscriptOptions, inside: Component) -> None:
         super().__init__(look)
         self._inside = inside
 
@@ -111,7 +111,7 @@ class SaidBlock(Block):
 class LinesBlock(Block):
     """A few lines as they are, e.g. what is told at the start."""
 
-    def __init__(self, look: Look, lines: list[str]) -> None:
+    def __init__(self, look: TranscriptOptions, lines: list[str]) -> None:
         super().__init__(look)
         self._lines = [sanitise_keeping_style(line) for line in lines]
 
@@ -124,7 +124,7 @@ class LinesBlock(Block):
 class DividerBlock(Block):
     """A line across the transcript with a few words in it, and more below when expanded."""
 
-    def __init__(self, look: Look, title: str, text: str = "") -> None:
+    def __init__(self, look: TranscriptOptions, title: str, text: str = "") -> None:
         super().__init__(look)
         self._title = one_line(title)
         self._text = text.strip()
@@ -150,7 +150,7 @@ class UserBashBlock(Block):
     commit_safe_end = 2
     """Until it has ended only the space above and the first row of the command stay as they are."""
 
-    def __init__(self, look: Look, command: str, *, is_excluded: bool) -> None:
+    def __init__(self, look: TranscriptOptions, command: str, *, is_excluded: bool) -> None:
         super().__init__(look)
         self.is_final = False
         self._command = one_line(command)

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from pi.base.terminal_text import one_line
-from pi.modes.interactive.transcript.block import Block, Call, Look, Pictures, State, hanging
+from pi.modes.interactive.transcript.block import (
+    Block,
+    ImageCache,
+    State,
+    ToolCallState,
+    TranscriptOptions,
+    hanging,
+)
 from pi.modes.interactive.transcript.tool_views import view_of
-from pi.modes.interactive.transcript.tool_views.view import Shown
+from pi.modes.interactive.transcript.tool_views.view import ToolView
 from pi.tui.text.width import pad_to_width, slice_columns, truncate_to_width, visible_width
 
 LONG_SECONDS = 2.0
@@ -33,10 +40,10 @@ class ToolBlock(Block):
     commit_safe_end = 0
     """No row is history before the call has ended: until then the mark in the first one changes."""
 
-    def __init__(self, look: Look, call: Call) -> None:
+    def __init__(self, look: TranscriptOptions, call: ToolCallState) -> None:
         super().__init__(look)
         self.call = call
-        self._pictures = Pictures(look)
+        self._pictures = ImageCache(look)
 
     @property
     def is_final(self) -> bool:  # type: ignore[override]
@@ -53,16 +60,16 @@ class ToolBlock(Block):
 class ReadGroupBlock(Block):
     """Calls of ``read`` that came one after the other: a row each."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: TranscriptOptions) -> None:
         super().__init__(look)
-        self._calls: list[tuple[Call, Pictures]] = []
+        self._calls: list[tuple[ToolCallState, ImageCache]] = []
         self._ended_rows = 0
         self.is_closed = False
         """Whether another block has followed, so that no more calls join."""
 
-    def add(self, call: Call) -> None:
+    def add(self, call: ToolCallState) -> None:
         """Let another call join."""
-        self._calls.append((call, Pictures(self.look)))
+        self._calls.append((call, ImageCache(self.look)))
         self.invalidate()
 
     @property
@@ -89,7 +96,7 @@ class ReadGroupBlock(Block):
         return rows
 
 
-def mark(state: State, look: Look) -> str:
+def mark(state: State, look: TranscriptOptions) -> str:
     """One character for how a call goes."""
     character, token = _MARKS[state]
     return look.theme.paint(token)(character)
@@ -105,7 +112,7 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60}h {minutes % 60:02}m"
 
 
-def _call_rows(call: Call, name: str, look: Look, width: int) -> list[str]:
+def _call_rows(call: ToolCallState, name: str, look: TranscriptOptions, width: int) -> list[str]:
     shown = _shown(call, look, max(width - 4, 1))
     head = f"{mark(call.state, look)} {look.theme.paint('toolTitle', bold=True)(name)} "
     note = _note(call, shown, look)
@@ -119,15 +126,15 @@ def _call_rows(call: Call, name: str, look: Look, width: int) -> list[str]:
     return [background(pad_to_width(f" {row}", width)) for row in rows]
 
 
-def _shown(call: Call, look: Look, width: int) -> Shown:
+def _shown(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
     """What an extension shows of a call, or what the tool's own view does."""
     rows = look.views.tool(call, width, expanded=look.is_expanded)
     if rows is None:
         return view_of(call.name)(call, look, width)
-    return Shown(rows[0] if rows else "", rows[1:])
+    return ToolView(rows[0] if rows else "", rows[1:])
 
 
-def _note(call: Call, shown: Shown, look: Look) -> str:
+def _note(call: ToolCallState, shown: ToolView, look: TranscriptOptions) -> str:
     parts = [shown.note] if shown.note else []
     if call.state == "interrupted":
         parts.append(look.theme.paint("warning")("interrupted"))

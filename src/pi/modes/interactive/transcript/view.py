@@ -7,13 +7,13 @@ from typing import TypeAlias
 
 from pi.base.terminal_text import one_line
 from pi.coding.session.context import DisplayTranscript
-from pi.modes.interactive.transcript.block import Look
-from pi.modes.interactive.transcript.builder import Feed
+from pi.modes.interactive.transcript.block import TranscriptOptions
+from pi.modes.interactive.transcript.builder import TranscriptBuilder
 from pi.modes.interactive.transcript.notices import (
     DividerBlock,
     Level,
     NoticeBlock,
-    SaidBlock,
+    OutputBlock,
     UserBashBlock,
 )
 from pi.tui.component import Component
@@ -31,10 +31,10 @@ Earlier: TypeAlias = Callable[[int | None], DisplayTranscript]
 class TranscriptView:
     """What was said and done, from top to bottom."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: TranscriptOptions) -> None:
         self.look = look
         self._blocks = Transcript()
-        self._feed = Feed(look, self._blocks.add_child)
+        self._feed = TranscriptBuilder(look, self._blocks.add_child)
         self._earlier: tuple[DividerBlock, int | None, Earlier] | None = None
         """The divider that stands for earlier messages, where they end, and how to read them."""
 
@@ -51,7 +51,7 @@ class TranscriptView:
         """Show nothing, because another conversation follows."""
         self._blocks.clear()
         self._earlier = None
-        self._feed = Feed(self.look, self._blocks.add_child)
+        self._feed = TranscriptBuilder(self.look, self._blocks.add_child)
 
     def load(self, transcript: DisplayTranscript, earlier: Earlier | None = None) -> None:
         """Show a conversation of before; of a long one ``transcript`` has the end.
@@ -61,7 +61,9 @@ class TranscriptView:
         self._earlier = None
         self._show(transcript, self._feed, earlier)
 
-    def _show(self, transcript: DisplayTranscript, feed: Feed, earlier: Earlier | None) -> None:
+    def _show(
+        self, transcript: DisplayTranscript, feed: TranscriptBuilder, earlier: Earlier | None
+    ) -> None:
         if transcript.earlier:
             noun = "message" if transcript.earlier == 1 else "messages"
             more = f" ({self.look.expand_key()} for more)" if earlier is not None else ""
@@ -77,7 +79,7 @@ class TranscriptView:
             return
         (divider, end, earlier), self._earlier = self._earlier, None
         blocks: list[Component] = []
-        self._show(earlier(end), Feed(self.look, blocks.append), earlier)
+        self._show(earlier(end), TranscriptBuilder(self.look, blocks.append), earlier)
         self._blocks.replace_child(divider, blocks)
 
     def add(self, block: Component) -> None:
@@ -86,7 +88,7 @@ class TranscriptView:
 
     def say(self, told: Component) -> None:
         """Put what a command tells below the others, with the usual space above it."""
-        self.add(SaidBlock(self.look, told))
+        self.add(OutputBlock(self.look, told))
 
     def notice(self, text: str, level: Level = "info") -> None:
         """Tell something for good."""

@@ -114,7 +114,7 @@ def after(start: Position, text: str) -> Position:
 Spans = Callable[[str], Sequence[tuple[int, int]]]
 
 
-class Units:
+class TextUnits:
     """Cuts lines into units. ``spans`` tells which parts of a line must not be cut."""
 
     def __init__(self, spans: Spans = lambda line: ()) -> None:
@@ -211,10 +211,10 @@ def kind_of(unit: str) -> str:
 # Where the cursor goes. Each motion is a question about a buffer; none changes it.
 
 
-Motion: TypeAlias = Callable[[Buffer, Units], Position]
+Motion: TypeAlias = Callable[[Buffer, TextUnits], Position]
 
 
-def left(buffer: Buffer, units: Units) -> Position:
+def left(buffer: Buffer, units: TextUnits) -> Position:
     """One unit back, over line ends too."""
     row, col = buffer.cursor
     if col == 0:
@@ -222,7 +222,7 @@ def left(buffer: Buffer, units: Units) -> Position:
     return Position(row, units.before(buffer.line, col))
 
 
-def right(buffer: Buffer, units: Units) -> Position:
+def right(buffer: Buffer, units: TextUnits) -> Position:
     """One unit on, over line ends too."""
     row, col = buffer.cursor
     if col == len(buffer.line):
@@ -230,7 +230,7 @@ def right(buffer: Buffer, units: Units) -> Position:
     return Position(row, units.after(buffer.line, col))
 
 
-def word_left(buffer: Buffer, units: Units) -> Position:
+def word_left(buffer: Buffer, units: TextUnits) -> Position:
     """To the start of the word before, or over one line end."""
     row, col = buffer.cursor
     if col == 0:
@@ -238,7 +238,7 @@ def word_left(buffer: Buffer, units: Units) -> Position:
     return Position(row, col - first_word(reversed(units.split(buffer.line[:col]))))
 
 
-def word_right(buffer: Buffer, units: Units) -> Position:
+def word_right(buffer: Buffer, units: TextUnits) -> Position:
     """To the end of the word after, or over one line end."""
     row, col = buffer.cursor
     if col == len(buffer.line):
@@ -246,33 +246,33 @@ def word_right(buffer: Buffer, units: Units) -> Position:
     return Position(row, col + first_word(units.split(buffer.line[col:])))
 
 
-def line_start(buffer: Buffer, units: Units) -> Position:
+def line_start(buffer: Buffer, units: TextUnits) -> Position:
     """To the first column."""
     return Position(buffer.cursor.row, 0)
 
 
-def line_end(buffer: Buffer, units: Units) -> Position:
+def line_end(buffer: Buffer, units: TextUnits) -> Position:
     """Behind the last character of the line."""
     return Position(buffer.cursor.row, len(buffer.line))
 
 
-def before_line(buffer: Buffer, units: Units) -> Position:
+def before_line(buffer: Buffer, units: TextUnits) -> Position:
     """To the start of the line; from there, behind the line before."""
     return line_start(buffer, units) if buffer.cursor.col else _end_of_line_before(buffer)
 
 
-def behind_line(buffer: Buffer, units: Units) -> Position:
+def behind_line(buffer: Buffer, units: TextUnits) -> Position:
     """To the end of the line; from there, to the line after."""
     at_end = buffer.cursor.col == len(buffer.line)
     return _start_of_line_after(buffer) if at_end else line_end(buffer, units)
 
 
-def text_start(buffer: Buffer, units: Units) -> Position:
+def text_start(buffer: Buffer, units: TextUnits) -> Position:
     """Before everything."""
     return Position(0, 0)
 
 
-def text_end(buffer: Buffer, units: Units) -> Position:
+def text_end(buffer: Buffer, units: TextUnits) -> Position:
     """Behind everything."""
     return buffer.end
 
@@ -280,7 +280,7 @@ def text_end(buffer: Buffer, units: Units) -> Position:
 def forward_to(char: str) -> Motion:
     """A motion to the next ``char``, on whatever line; nowhere if there is none."""
 
-    def motion(buffer: Buffer, units: Units) -> Position:
+    def motion(buffer: Buffer, units: TextUnits) -> Position:
         row, col = buffer.cursor
         for at, line in enumerate(buffer.lines[row:], row):
             for place in _places(char, line, units):
@@ -294,7 +294,7 @@ def forward_to(char: str) -> Motion:
 def back_to(char: str) -> Motion:
     """A motion to the ``char`` before, on whatever line; nowhere if there is none."""
 
-    def motion(buffer: Buffer, units: Units) -> Position:
+    def motion(buffer: Buffer, units: TextUnits) -> Position:
         row, col = buffer.cursor
         for at in range(row, -1, -1):
             for place in reversed(_places(char, buffer.lines[at], units)):
@@ -305,7 +305,7 @@ def back_to(char: str) -> Motion:
     return motion
 
 
-def _places(char: str, line: str, units: Units) -> list[int]:
+def _places(char: str, line: str, units: TextUnits) -> list[int]:
     """Where a character is a unit of a line by itself."""
     if char not in line:
         return []

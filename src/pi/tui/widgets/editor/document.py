@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from pi.base.records import replace
 from pi.base.terminal_text import sanitise
 from pi.tui.widgets.editor import buffer
-from pi.tui.widgets.editor.buffer import START, Buffer, Edit, Motion, Position, Units, after
+from pi.tui.widgets.editor.buffer import START, Buffer, Edit, Motion, Position, TextUnits, after
 from pi.tui.widgets.editor.history import KillRing
 
 # Long pastes, shown as short markers and sent in full.
@@ -137,7 +137,7 @@ class Document:
         self._yanked_at = START
         self.version = 0
         """Another number after every change of the text."""
-        self.units = Units(self._markers.spans)
+        self.units = TextUnits(self._markers.spans)
 
     @property
     def lines(self) -> Sequence[str]:

@@ -9,7 +9,7 @@ from pi.base.clock import SystemClock
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.tui.completion.provider import Provider
-from pi.tui.component import RowMemory
+from pi.tui.component import RowCache
 from pi.tui.input.decoder import PASTE_END, PASTE_START
 from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import printable_text
@@ -19,11 +19,11 @@ from pi.tui.widgets.editor.buffer import START, Motion, Position
 from pi.tui.widgets.editor.document import Document, edit
 from pi.tui.widgets.editor.history import PromptHistory
 from pi.tui.widgets.editor.layout import Viewport, border, text_row
-from pi.tui.widgets.editor.suggestions import Sleep, Suggesting
+from pi.tui.widgets.editor.suggestions import Sleep, SuggestionPopup
 from pi.tui.widgets.select_list import SelectTheme
 
 if TYPE_CHECKING:
-    from pi.tui.mouse import MouseAnswer, MouseEvent
+    from pi.tui.mouse import MouseEvent, MouseResult
 
 _LEAST_ROWS = 5
 _SHARE_OF_SCREEN = 0.3
@@ -78,7 +78,7 @@ class Editor:
         self._history = PromptHistory()
         self._browsed = -1
         """The version of the text that the history has put in."""
-        self._suggesting = Suggesting(
+        self._suggesting = SuggestionPopup(
             self._document,
             self._keymap,
             theme.suggestions,
@@ -90,7 +90,7 @@ class Editor:
         self._jump: Callable[[str], Motion] | None = None
         self._padding = 0
         self._width = 80
-        self._memory = RowMemory()
+        self._memory = RowCache()
 
     def get_text(self) -> str:
         """The text as it is shown, with markers for long pastes."""
@@ -132,7 +132,7 @@ class Editor:
         """Take one key or one paste."""
         self._change(lambda: self._take_input(data))
 
-    def handle_mouse(self, event: MouseEvent) -> MouseAnswer | None:
+    def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
         """Put the cursor where the left button is pressed in the text, and want the keys."""
         row = event.y - 1
         if (event.type, event.button) != ("press", "left") or row < 0:
@@ -145,9 +145,9 @@ class Editor:
         self._viewport.forget_column()
         self._change(lambda: self._document.move_to(place))
         # Whoever sends mouse events has loaded it; the main screen never needs it.
-        from pi.tui.mouse import MouseAnswer
+        from pi.tui.mouse import MouseResult
 
-        return MouseAnswer(handled=True, focus=True, render=True)
+        return MouseResult(handled=True, focus=True, render=True)
 
     def invalidate(self) -> None:
         """Draw anew next time."""

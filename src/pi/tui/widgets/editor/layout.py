@@ -11,7 +11,7 @@ from pi.base.records import Record
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.style import Paint, inverse
 from pi.tui.text.width import truncate_to_width, visible_width
-from pi.tui.widgets.editor.buffer import Position, Units
+from pi.tui.widgets.editor.buffer import Position, TextUnits
 
 Piece: TypeAlias = tuple[int, int]
 """From which to which character a row shows its line."""
@@ -32,7 +32,7 @@ class Layout:
     column free, as the cursor needs it at the end of a full row anyway.
     """
 
-    def __init__(self, units: Units) -> None:
+    def __init__(self, units: TextUnits) -> None:
         self._units = units
         self._width = 0
         self._lines: list[str] = []
@@ -101,7 +101,7 @@ def _same(before: Iterable[str], now: Iterable[str]) -> int:
     return count
 
 
-def wrap_line(line: str, width: int, units: Units) -> list[Piece]:
+def wrap_line(line: str, width: int, units: TextUnits) -> list[Piece]:
     """A line in pieces of at most ``width`` columns, not counting a blank at the end of a piece.
 
     It is broken behind blanks and beside wide characters where possible, else anywhere.
@@ -156,7 +156,7 @@ def _wrap_units(split: Sequence[str], width: int) -> list[Piece]:
 class Viewport:
     """A window of rows that follows the cursor."""
 
-    def __init__(self, units: Units) -> None:
+    def __init__(self, units: TextUnits) -> None:
         self._layout = Layout(units)
         self._layout.update([""], 1)
         self._cursor = Position(0, 0)
@@ -245,7 +245,7 @@ def border(width: int, paint: Paint, *, label: str = "", note: str = "") -> str:
     return f"{paint('── ')}{text if label else paint(text)}{paint(' ' + line)}"
 
 
-def text_row(text: str, cursor: int | None, units: Units, *, width: int) -> str:
+def text_row(text: str, cursor: int | None, units: TextUnits, *, width: int) -> str:
     """A row of text, at most ``width`` columns, with the cursor at a place in it if there is one.
 
     ``CURSOR_MARKER`` comes right before the cursor that is drawn, so that the terminal's own, and

@@ -23,7 +23,7 @@ DEBOUNCE = 0.02
 Sleep = Callable[[float], Awaitable[None]]
 
 
-class Completion:
+class CompletionRequests:
     """Asks a provider in the background, one question at a time.
 
     A new question, or ``cancel``, ends the one before, so an answer that arrives is always for the
@@ -121,7 +121,7 @@ class _Shown:
         return self.found.items[int(item.value) if item else 0]
 
 
-class Suggesting:
+class SuggestionPopup:
     """Asks for suggestions as a document changes, shows them, and puts the chosen one in.
 
     Without ``tasks`` there is nobody to ask. ``entered`` is called when it is known what Enter
@@ -147,7 +147,7 @@ class Suggesting:
         self._sleep = sleep
         self._deliver = deliver
         self._entered = entered
-        self._completion: Completion | None = None
+        self._completion: CompletionRequests | None = None
         self._shown: _Shown | None = None
         self.is_entering = False
         """Whether Enter waits for the suggestions; a key that comes first ends the wait."""
@@ -156,7 +156,7 @@ class Suggesting:
         """Say who is asked from now on."""
         self.close()
         if self._tasks is not None:
-            self._completion = Completion(provider, self._tasks, self._sleep)
+            self._completion = CompletionRequests(provider, self._tasks, self._sleep)
 
     @property
     def is_open(self) -> bool:

@@ -10,7 +10,7 @@ from pi.tui.style import Paint
 from pi.tui.text.ansi import is_linkable, link
 from pi.tui.text.width import pad_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
-from pi.tui.widgets.markdown.highlight import forget_colours, highlight
+from pi.tui.widgets.markdown.highlight import clear_highlight_cache, highlight
 from pi.tui.widgets.markdown.nodes import (
     Alignment,
     Block,
@@ -18,24 +18,24 @@ from pi.tui.widgets.markdown.nodes import (
     Code,
     CodeBlock,
     Heading,
+    ImageNode,
     Inline,
     Item,
     Link,
     List,
-    Look,
-    Marked,
+    MarkdownStyle,
     Paragraph,
-    Picture,
     Plain,
     Quote,
     Rule,
+    StyledSpan,
     Table,
 )
 
 # Text with marks, code and links → one styled string, to be wrapped by others.
 
 
-def draw_inline(nodes: Iterable[Inline], look: Look) -> str:
+def draw_inline(nodes: Iterable[Inline], look: MarkdownStyle) -> str:
     """The styled text; line feeds in it are line breaks."""
     return "".join(_draw(node, look) for node in nodes)
 
@@ -47,25 +47,25 @@ def plain_text(nodes: Iterable[Inline]) -> str:
     )
 
 
-def _draw(node: Inline, look: Look) -> str:
+def _draw(node: Inline, look: MarkdownStyle) -> str:
     theme = look.theme
     match node:
         case Plain():
             return node.text
         case Code():
             return theme.code(node.text)
-        case Marked():
+        case StyledSpan():
             paint = {"bold": theme.bold, "italic": theme.italic, "strike": theme.strike}
             return paint[node.mark](draw_inline(node.children, look))
         case Link():
             return _draw_link(node, look)
-        case Picture():
+        case ImageNode():
             description = plain_text(node.children) or "image"
             text = Plain(text=f"[{description}]")
             return _draw_link(Link(url=node.url, children=(text,)), look)
 
 
-def _draw_link(node: Link, look: Look) -> str:
+def _draw_link(node: Link, look: MarkdownStyle) -> str:
     theme = look.theme
     text = theme.link(theme.underline(draw_inline(node.children, look)))
     if look.has_hyperlinks and is_linkable(node.url):
@@ -88,7 +88,7 @@ _SHAPING_CHARACTERS = 400
 """How much of a table says at most how wide its columns are. No more than a window shows."""
 
 
-def draw_table(table: Table, width: int, look: Look) -> list[str]:
+def draw_table(table: Table, width: int, look: MarkdownStyle) -> list[str]:
     """The rows of a table, none wider than ``width``."""
     head = [look.theme.bold(_draw_cell(cell, look)) for cell in table.head]
     body = [[_draw_cell(cell, look) for cell in row] for row in table.rows]
@@ -144,7 +144,7 @@ def shrink(widths: Sequence[int], room: int) -> list[int]:
     return shrunk
 
 
-def _draw_cell(cell: Cell, look: Look) -> str:
+def _draw_cell(cell: Cell, look: MarkdownStyle) -> str:
     return look.theme.text(draw_inline(cell, look))
 
 
@@ -168,7 +168,10 @@ def _widest(cells: Iterable[str]) -> int:
 
 
 def _draw_row(
-    cells: Sequence[str], widths: Sequence[int], alignments: Sequence[Alignment], look: Look
+    cells: Sequence[str],
+    widths: Sequence[int],
+    alignments: Sequence[Alignment],
+    look: MarkdownStyle,
 ) -> list[str]:
     edge = look.theme.rule("│")
     columns = [wrap_text(cell, width) for cell, width in zip(cells, widths, strict=False)]
@@ -189,11 +192,13 @@ def _aligned(text: str, width: int, alignment: Alignment) -> str:
     return pad_to_width(" " * left + text, width)
 
 
-def _border(left: str, middle: str, right: str, widths: Sequence[int], look: Look) -> str:
+def _border(left: str, middle: str, right: str, widths: Sequence[int], look: MarkdownStyle) -> str:
     return look.theme.rule(left + middle.join("─" * (width + 2) for width in widths) + right)
 
 
-def _stack(head: Sequence[str], body: Sequence[Sequence[str]], width: int, look: Look) -> list[str]:
+def _stack(
+    head: Sequence[str], body: Sequence[Sequence[str]], width: int, look: MarkdownStyle
+) -> list[str]:
     """Each row as lines of "head: cell", with a rule between the rows."""
     rows: list[str] = []
     for cells in body or [[""] * len(head)]:
@@ -209,13 +214,13 @@ _LEAST_INSIDE = 8
 """Columns that an indented block needs; with fewer it is not indented."""
 
 
-def forget_code() -> None:
+def clear_code_cache() -> None:
     """Draw all code anew, because paints may have changed behind their names."""
-    forget_colours()
+    clear_highlight_cache()
     _code_rows.cache_clear()
 
 
-def draw_blocks(blocks: Sequence[Block], width: int, look: Look) -> list[str]:
+def draw_blocks(blocks: Sequence[Block], width: int, look: MarkdownStyle) -> list[str]:
     """Blocks from top to bottom, with an empty row between each two."""
     rows: list[str] = []
     for block in blocks:
@@ -236,7 +241,7 @@ def starts_apart(block: Block) -> bool:
             return True
 
 
-def draw_block(block: Block, width: int, look: Look) -> list[str]:
+def draw_block(block: Block, width: int, look: MarkdownStyle) -> list[str]:
     """The rows of one block, none wider than ``width``."""
     match block:
         case Paragraph():
@@ -257,7 +262,7 @@ def draw_block(block: Block, width: int, look: Look) -> list[str]:
     return rows
 
 
-def _draw_heading(heading: Heading, width: int, look: Look) -> list[str]:
+def _draw_heading(heading: Heading, width: int, look: MarkdownStyle) -> list[str]:
     theme = look.theme
     text = draw_inline(heading.children, look)
     if heading.level == 1:
@@ -267,7 +272,7 @@ def _draw_heading(heading: Heading, width: int, look: Look) -> list[str]:
     return wrap_text(theme.heading(theme.bold(text)), width)
 
 
-def _draw_code(block: CodeBlock, width: int, look: Look) -> list[str]:
+def _draw_code(block: CodeBlock, width: int, look: MarkdownStyle) -> list[str]:
     """The code between its fences; a line that is still growing stays plain until it is whole."""
     theme = look.theme
     whole, line_feed, growing = block.text.rpartition("\n")
@@ -294,7 +299,7 @@ def _code_rows(line: str, width: int, paint: Paint) -> tuple[str, ...]:
     return tuple(wrap_text(paint(line), width))
 
 
-def _draw_quote(quote: Quote, width: int, look: Look) -> list[str]:
+def _draw_quote(quote: Quote, width: int, look: MarkdownStyle) -> list[str]:
     inside = width - 2
     if inside < _LEAST_INSIDE:
         return draw_blocks(quote.children, width, look)
@@ -302,7 +307,7 @@ def _draw_quote(quote: Quote, width: int, look: Look) -> list[str]:
     return [border + look.theme.quote(row) for row in draw_blocks(quote.children, inside, look)]
 
 
-def _draw_list(block: List, width: int, look: Look) -> list[str]:
+def _draw_list(block: List, width: int, look: MarkdownStyle) -> list[str]:
     """The items, with empty rows where the source has empty lines.
 
     A row depends only on what stands above it, so that a growing list can become history.
@@ -323,7 +328,7 @@ def _draw_list(block: List, width: int, look: Look) -> list[str]:
     return rows
 
 
-def _draw_item(item: Item, width: int, look: Look) -> list[str]:
+def _draw_item(item: Item, width: int, look: MarkdownStyle) -> list[str]:
     rows: list[str] = []
     for child, is_apart in zip(item.children, item.apart, strict=True):
         if rows and is_apart:
@@ -332,7 +337,7 @@ def _draw_item(item: Item, width: int, look: Look) -> list[str]:
     return rows
 
 
-def _marker(block: List, place: int, look: Look) -> str:
+def _marker(block: List, place: int, look: MarkdownStyle) -> str:
     item = block.items[place]
     if look.keeps_list_markers:
         marker = item.marker

@@ -78,7 +78,7 @@ def highlight(code: str, language: str, theme: CodeTheme) -> list[str]:
     return [line for piece in pieces(code) for line in _highlight_piece(piece, language, theme)]
 
 
-def forget_colours() -> None:
+def clear_highlight_cache() -> None:
     """Colour everything anew, because paints may have changed behind their names."""
     _highlight_piece.cache_clear()
 

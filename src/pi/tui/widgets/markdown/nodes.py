@@ -25,7 +25,7 @@ class Code(Record):
     text: str
 
 
-class Marked(Record):
+class StyledSpan(Record):
     """Text that is bold, italic or struck out."""
 
     mark: Mark
@@ -39,14 +39,14 @@ class Link(Record):
     children: tuple[Inline, ...]
 
 
-class Picture(Record):
+class ImageNode(Record):
     """An image that is somewhere else; ``children`` describe it."""
 
     url: str
     children: tuple[Inline, ...]
 
 
-Inline: TypeAlias = Plain | Code | Marked | Link | Picture
+Inline: TypeAlias = Plain | Code | StyledSpan | Link | ImageNode
 
 
 class Paragraph(Record):
@@ -164,7 +164,7 @@ class MarkdownTheme(Record):
     """What stands before every line of code; asked each time it is drawn."""
 
 
-class Look(Record):
+class MarkdownStyle(Record):
     """A theme, and what is done differently for some texts and terminals."""
 
     theme: MarkdownTheme = MarkdownTheme()

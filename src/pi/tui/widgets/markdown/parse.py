@@ -21,17 +21,17 @@ from pi.tui.widgets.markdown.nodes import (
     Code,
     CodeBlock,
     Heading,
+    ImageNode,
     Inline,
     Item,
     Link,
     List,
     Mark,
-    Marked,
     Paragraph,
-    Picture,
     Plain,
     Quote,
     Rule,
+    StyledSpan,
     Table,
 )
 
@@ -43,7 +43,7 @@ _NEVER_LAST = "?!.,:;*_~'"
 _URL_BRACKETS = {")": "(", "]": "["}
 
 
-def linked(nodes: Iterable[Inline]) -> tuple[Inline, ...]:
+def link_bare_urls(nodes: Iterable[Inline]) -> tuple[Inline, ...]:
     """The nodes with links in place of addresses; nodes without any are the very same."""
     found: list[Inline] = []
     for is_plain, run in groupby(nodes, lambda node: isinstance(node, Plain)):
@@ -99,7 +99,7 @@ Json: TypeAlias = Any
 """An event of the parser, or a part of one."""
 
 
-class Placed(Record):
+class PlacedBlock(Record):
     """A block and where it begins in its source."""
 
     start: int
@@ -115,7 +115,7 @@ def parse(
     *,
     keep_backslashes: bool = False,
     draw_formulas: bool = False,
-) -> list[Placed]:
+) -> list[PlacedBlock]:
     """The blocks of a source, from top to bottom.
 
     ``definitions`` are links defined elsewhere, by label in lower case. With ``keep_backslashes``
@@ -173,9 +173,9 @@ class _Builder:
         self._keep_backslashes = keep_backslashes
         self._draw_formulas = draw_formulas
         self._stack: list[_Frame] = []
-        self._found: list[Placed] = []
+        self._found: list[PlacedBlock] = []
 
-    def build(self, events: Iterable[Any]) -> list[Placed]:
+    def build(self, events: Iterable[Any]) -> list[PlacedBlock]:
         for event, place in events:
             start = place["start"]
             match event:
@@ -216,7 +216,7 @@ class _Builder:
             self._stack[-1].children.append(node)
             self._stack[-1].starts.append(start)
         else:
-            self._found.append(Placed(start=start, block=node, last_item=last_item))
+            self._found.append(PlacedBlock(start=start, block=node, last_item=last_item))
 
     def _item_frame(self) -> _Frame:
         """The item that is being read; in a loose list a paragraph has begun inside it."""
@@ -254,7 +254,7 @@ class _Builder:
         source = self._source[opened.start + 1 : start - 1].decode()
         inside = frame.children[opened.child :]
         shown = formula(_LINE_START.sub(" ", source))
-        if shown is None or not all(isinstance(node, Plain | Marked) for node in inside):
+        if shown is None or not all(isinstance(node, Plain | StyledSpan) for node in inside):
             return False
         del frame.children[opened.child :], frame.starts[opened.child :]
         self._add(Plain(text=sanitise(shown + text[1:])), opened.start)
@@ -267,13 +267,13 @@ class _Builder:
         children = tuple(frame.children)
         match frame.kind:
             case "Strong" | "Emphasis" | "Strikethrough":
-                inside = children if self._is_in_link else linked(children)
-                return Marked(mark=_MARKS[frame.kind], children=inside)
+                inside = children if self._is_in_link else link_bare_urls(children)
+                return StyledSpan(mark=_MARKS[frame.kind], children=inside)
             case "Link" | "Image":
-                made = Link if frame.kind == "Link" else Picture
+                made = Link if frame.kind == "Link" else ImageNode
                 return made(url=one_line(frame.detail["dest_url"]), children=children)
             case "TableCell":
-                return linked(children)
+                return link_bare_urls(children)
             case "TableHead" | "TableRow":
                 return children
             case "Item":
@@ -312,7 +312,7 @@ def _block(frame: _Frame) -> Block:
     children = tuple(frame.children)
     match frame.kind:
         case "Heading":
-            return Heading(level=int(frame.detail["level"][1:]), children=linked(children))
+            return Heading(level=int(frame.detail["level"][1:]), children=link_bare_urls(children))
         case "BlockQuote":
             return Quote(children=_as_blocks(frame)[0])
         case "List":
@@ -326,7 +326,7 @@ def _block(frame: _Frame) -> Block:
                 language=language_of(info), text="".join(part.text for part in frame.children)
             )
         case _:
-            return Paragraph(children=linked(children))
+            return Paragraph(children=link_bare_urls(children))
 
 
 def language_of(info: str) -> str:
@@ -344,10 +344,10 @@ def _as_blocks(frame: _Frame) -> tuple[tuple[Block, ...], list[int]]:
     starts: list[int] = []
     for is_text, run in groupby(zip(frame.children, frame.starts, strict=True), _is_text):
         nodes, places = zip(*run, strict=True)
-        blocks += [Paragraph(children=linked(nodes))] if is_text else nodes
+        blocks += [Paragraph(children=link_bare_urls(nodes))] if is_text else nodes
         starts += places[:1] if is_text else places
     return tuple(blocks), starts
 
 
 def _is_text(placed: tuple[Inline | Block, int]) -> bool:
-    return isinstance(placed[0], Plain | Code | Marked | Link | Picture)
+    return isinstance(placed[0], Plain | Code | StyledSpan | Link | ImageNode)

@@ -26,7 +26,7 @@ from pi.tui.widgets.markdown.nodes import (
     Quote,
     Table,
 )
-from pi.tui.widgets.markdown.parse import Placed, language_of, link_definitions, parse
+from pi.tui.widgets.markdown.parse import PlacedBlock, language_of, link_definitions, parse
 
 _FENCE = re.compile(r"^( {0,3})(`{3,}(?=[^`\n]*\n)|~{3,})([^\n]*)\n", re.MULTILINE)
 _UNDECIDED = re.compile(
@@ -107,11 +107,11 @@ class Splitter:
         if len(placed) > 1:
             self._cut(placed, _line_of(placed[-1].start, whole), final)
         match placed:
-            case [*_, Placed(block=List(items=(_, _, *_)) as block, last_item=last)]:
+            case [*_, PlacedBlock(block=List(items=(_, _, *_)) as block, last_item=last)]:
                 self._cut_list(block, _line_of(last, whole) - len(whole), final)
         return False
 
-    def _cut(self, placed: list[Placed], end: int, final: list[Block]) -> None:
+    def _cut(self, placed: list[PlacedBlock], end: int, final: list[Block]) -> None:
         """All blocks but the last are final."""
         final += [piece for found in placed[:-1] for piece in in_pieces(found.block)]
         if len(placed) > 1:
@@ -132,7 +132,7 @@ class Splitter:
         self._tail = self._tail[end:]
         self._fences_checked = 0
 
-    def _parse(self, text: str) -> list[Placed]:
+    def _parse(self, text: str) -> list[PlacedBlock]:
         placed = parse(
             text,
             self._definitions,
@@ -249,7 +249,7 @@ _MARKS = re.compile(
 """Marks of which the parser has made no use. A line that ends with one may hide a backslash."""
 
 
-class Settled(Record, kw_only=False):
+class StablePart(Record, kw_only=False):
     """The part of a block that stays."""
 
     block: Block
@@ -257,7 +257,7 @@ class Settled(Record, kw_only=False):
     """Its last rows, which may still change."""
 
 
-def settled_part(block: Block) -> Settled | None:
+def stable_part(block: Block) -> StablePart | None:
     """What stays of a block to which more may be added; None if nothing is sure.
 
     The rows of a table must be whole.
@@ -266,27 +266,27 @@ def settled_part(block: Block) -> Settled | None:
         case Paragraph(children=(_, *_)):
             text = _before_last_mark(block.children)
             text = _before(text, _first_open(text))
-            return Settled(replace(block, children=text), 1) if text else None
+            return StablePart(replace(block, children=text), 1) if text else None
         case CodeBlock():
             whole = block.text[: block.text.rfind("\n") + 1]
-            return Settled(replace(block, text=whole, has_end=False), 0) if whole else None
+            return StablePart(replace(block, text=whole, has_end=False), 0) if whole else None
         case Quote():
             children, unsure_rows = _settled_blocks(block.children)
-            return Settled(replace(block, children=children), unsure_rows) if children else None
+            return StablePart(replace(block, children=children), unsure_rows) if children else None
         case List():
             return _settled_list(block)
         case Table() if len(block.rows) >= shaping_rows(block):
-            return Settled(block, 1)
+            return StablePart(block, 1)
         case _:
             return None
 
 
-def _settled_list(block: List) -> Settled | None:
+def _settled_list(block: List) -> StablePart | None:
     *others, last = block.items
     children, unsure_rows = _settled_blocks(last.children)
     if children:
         others.append(replace(last, children=children, apart=last.apart[: len(children)]))
-    return Settled(replace(block, items=tuple(others)), unsure_rows) if others else None
+    return StablePart(replace(block, items=tuple(others)), unsure_rows) if others else None
 
 
 def _settled_blocks(blocks: Sequence[Block]) -> tuple[tuple[Block, ...], int]:
@@ -296,7 +296,7 @@ def _settled_blocks(blocks: Sequence[Block]) -> tuple[tuple[Block, ...], int]:
     *others, last = blocks
     if isinstance(last, Table):  # only outside of other blocks its last row is known to be whole
         last = replace(last, rows=last.rows[:-1])
-    settled = settled_part(last)
+    settled = stable_part(last)
     if settled is None:
         return tuple(others), 0
     return (*others, settled.block), settled.unsure_rows

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pi.base.terminal_text import StreamSanitiser
 from pi.tui.style import Paint, unpainted
 from pi.tui.text.width import inner_width, padded
-from pi.tui.widgets.markdown.draw import draw_block, forget_code, starts_apart
-from pi.tui.widgets.markdown.nodes import Block, Look, MarkdownTheme
-from pi.tui.widgets.markdown.streaming import Splitter, settled_part
+from pi.tui.widgets.markdown.draw import clear_code_cache, draw_block, starts_apart
+from pi.tui.widgets.markdown.nodes import Block, MarkdownStyle, MarkdownTheme
+from pi.tui.widgets.markdown.streaming import Splitter, stable_part
 
 
 class Markdown:
@@ -37,7 +37,7 @@ class Markdown:
     ) -> None:
         self._pad_x = pad_x
         self._pad_y = pad_y
-        self._look = Look(
+        self._look = MarkdownStyle(
             theme=theme or MarkdownTheme(),
             has_hyperlinks=has_hyperlinks,
             keeps_list_markers=keeps_list_markers,
@@ -78,7 +78,7 @@ class Markdown:
 
     def invalidate(self) -> None:
         """Draw everything anew next time."""
-        forget_code()
+        clear_code_cache()
         self._width = -1
 
     def render(self, width: int) -> list[str]:
@@ -152,7 +152,7 @@ class Markdown:
 
     def _settled_rows(self, block: Block, *, is_first: bool) -> int:
         """How many rows of a block to which more may be added will still say the same."""
-        settled = settled_part(block)
+        settled = stable_part(block)
         if settled is None:
             return 0
         return max(len(self._rows_of(settled.block, is_first=is_first)) - settled.unsure_rows, 0)

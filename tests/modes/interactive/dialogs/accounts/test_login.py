@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from pi.ai.auth.errors import LoginFailed
-from pi.ai.auth.login import AuthUrl, Choice, DeviceCode, Info, LoginUI, Prompt
+from pi.ai.auth.login import AuthUrl, DeviceCode, LoginChoice, LoginInfo, LoginPrompt, LoginUI
 from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.coding.port.results import Account
@@ -42,20 +42,24 @@ class Accounts:
     async def log_in(self, provider: str, ui: LoginUI) -> None:
         if provider == "plan":
             ui.notify(AuthUrl(url=LONG, instructions="Agree in the browser."))
-            self.got.append(await ui.ask(Prompt(kind="manual_code", message="Address or code:")))
+            self.got.append(
+                await ui.ask(LoginPrompt(kind="manual_code", message="Address or code:"))
+            )
         else:
             ui.notify(DeviceCode(user_code="AB-12", url="https://code.example.com", expires_in=60))
-            choices = (Choice(id="one", label="First"), Choice(id="two", label="Second"))
-            self.got.append(await ui.ask(Prompt(kind="select", message="Which?", choices=choices)))
+            choices = (LoginChoice(id="one", label="First"), LoginChoice(id="two", label="Second"))
+            self.got.append(
+                await ui.ask(LoginPrompt(kind="select", message="Which?", choices=choices))
+            )
         if self.got[-1] == "wrong":
             raise LoginFailed("The code is wrong.")
         self.stored.append(provider)
-        ui.notify(Info(message="Saved. Requests are paid through the plan."))
+        ui.notify(LoginInfo(message="Saved. Requests are paid through the plan."))
 
     async def store_key(self, provider: str, ui: LoginUI) -> None:
-        self.got.append(await ui.ask(Prompt(kind="secret", message="API key:")))
+        self.got.append(await ui.ask(LoginPrompt(kind="secret", message="API key:")))
         self.stored.append(provider)
-        ui.notify(Info(message="Saved."))
+        ui.notify(LoginInfo(message="Saved."))
 
     async def log_out(self, provider: str) -> bool:
         self.stored.remove(provider)

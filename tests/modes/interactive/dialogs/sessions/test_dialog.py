@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from pi.coding.session.catalog import ListedSession, SessionCatalog
-from pi.modes.interactive.dialogs.sessions.dialog import PAUSE, Where, pick_session
+from pi.modes.interactive.dialogs.sessions.dialog import PAUSE, SessionScope, pick_session
 from pi.testing import FakeClock, says
 from tests.coding.runtime.stage import Stage
 from tests.modes.interactive.dialogs.sessions.test_listing import session
@@ -27,7 +27,7 @@ async def three(tmp_path: Path) -> AsyncIterator[tuple[FakeScreen, asyncio.Task[
         if not words.startswith("gamma"):
             await session.sessions.new()
     screen = FakeScreen(tmp_path, session, stage.host)
-    where = Where(
+    where = SessionScope(
         host=stage.host,
         catalog=SessionCatalog(stage.agent_dir),
         cwd=str(stage.cwd),
@@ -170,7 +170,7 @@ class SlowCatalog(SessionCatalog):
 async def test_a_list_that_is_no_longer_wanted_when_it_is_read_is_not_shown(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     catalog = SlowCatalog(screen.host.agent_dir)
-    where = Where(host=screen.host, catalog=catalog, cwd="/somewhere")
+    where = SessionScope(host=screen.host, catalog=catalog, cwd="/somewhere")
     task = asyncio.create_task(pick_session(screen, where))
     await _until(screen, "→ here")
     await screen.press("tab", "tab")

@@ -7,7 +7,7 @@ from typing import Any
 
 from pi.base.records import replace
 from pi.coding.session.lookup import Passage
-from pi.modes.interactive.dialogs.sessions.selector import Acts, SessionSelector
+from pi.modes.interactive.dialogs.sessions.selector import SessionActions, SessionSelector
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.dialogs.sessions.test_listing import session
@@ -27,7 +27,7 @@ class Watched:
             return lambda *words: self.heard.append((name, *words))
 
         names = ("pick", "close", "rename", "delete", "change_scope", "search")
-        acts = Acts(**{name: hear(name) for name in names})
+        acts = SessionActions(**{name: hear(name) for name in names})
         current = SESSIONS[0].path
         self.selector = SessionSelector(self.screen, acts, host=self.screen.host, current=current)
         self.selector.focused = True

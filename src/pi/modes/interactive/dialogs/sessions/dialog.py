@@ -13,16 +13,16 @@ from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line
 from pi.coding.port.results import ForkPoint
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.session.catalog import ListedSession, SessionCatalog
 from pi.coding.session.file_operations import rename_session
 from pi.coding.session.lookup import search_texts
-from pi.coding.session.naming import Stamps
+from pi.coding.session.naming import IdFactory
 from pi.coding.session.trash import Trash
-from pi.modes.interactive.dialogs.panel import framed, list_rows, typed_in_short
+from pi.modes.interactive.dialogs.panel import framed, list_rows, summarise_message
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import CHOOSING
-from pi.modes.interactive.dialogs.sessions.selector import Acts, SessionSelector
+from pi.modes.interactive.dialogs.sessions.selector import SessionActions, SessionSelector
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 
@@ -32,10 +32,10 @@ PAUSE = 0.15
 """Seconds of not typing after which that begins."""
 
 
-class Where(Record):
+class SessionScope(Record):
     """What the list is about; it can be shown before there is a session."""
 
-    host: Host
+    host: Machine
     catalog: SessionCatalog
     cwd: str
     current: Path | None = None
@@ -44,7 +44,7 @@ class Where(Record):
     """Renames that session, whose file nobody else may write."""
 
 
-async def pick_session(ui: Ui, where: Where) -> Path | None:
+async def pick_session(ui: Ui, where: SessionScope) -> Path | None:
     """The file of the session that the person chooses; sessions are renamed and deleted there.
 
     The dialog is there at once: what is typed while the sessions are read is searched for.
@@ -61,7 +61,7 @@ class _Browsing:
     """The dialog while it is open: what files say, and the work on them."""
 
     def __init__(
-        self, ui: Ui, where: Where, tasks: TaskScope, done: Callable[[Path | None], None]
+        self, ui: Ui, where: SessionScope, tasks: TaskScope, done: Callable[[Path | None], None]
     ) -> None:
         self._ui = ui
         self._where = where
@@ -69,7 +69,7 @@ class _Browsing:
         self._everywhere = False
         self._sessions: list[ListedSession] = []
         self._search: asyncio.Task[None] | None = None
-        acts = Acts(
+        acts = SessionActions(
             pick=done,
             close=lambda: done(None),
             rename=lambda path, name: self._start(self._rename(path, name)),
@@ -117,7 +117,7 @@ class _Browsing:
         if path == where.current and where.rename_current is not None:
             await where.rename_current(name)
         else:
-            stamps = Stamps(host.clock, host.random_bytes)
+            stamps = IdFactory(host.clock, host.random_bytes)
             await asyncio.to_thread(rename_session, path, name, stamps)
         await self._load()
 
@@ -144,7 +144,7 @@ async def pick_fork_point(ui: Ui, points: list[ForkPoint]) -> ForkPoint | None:
     """Something that the person said on this branch; the last one is selected."""
 
     def draw(point: ForkPoint, width: int, *, selected: bool) -> str:
-        text = one_line(typed_in_short(point.text)) or "(pictures)"
+        text = one_line(summarise_message(point.text)) or "(pictures)"
         return ui.theme.paint("accent")(text) if selected else text
 
     def build(done: Callable[[ForkPoint | None], None]) -> Component:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
-from pi.coding.runtime.machine import Host
+from pi.coding.runtime.machine import Machine
 from pi.coding.session.catalog import ListedSession
 from pi.coding.session.lookup import Passage
 from pi.modes.interactive.dialogs.panel import Keys, list_rows, shown_key, spread
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import WRITING
 from pi.modes.interactive.dialogs.sessions.listing import (
-    Listed,
-    Wanted,
+    ListFilter,
+    SessionRow,
     age,
     listed,
     next_order,
@@ -43,7 +43,7 @@ _MORE_HINTS = 1
 _READING, _NONE = "Reading the sessions…", "No sessions"
 
 
-class Acts(Record):
+class SessionActions(Record):
     """What the person may do with the list; each is told the file of the session."""
 
     pick: Callable[[Path], None]
@@ -61,7 +61,9 @@ class SessionSelector:
     Whoever owns it gives it the sessions and, later, the passages that were found inside them.
     """
 
-    def __init__(self, ui: Ui, acts: Acts, *, host: Host, current: Path | None) -> None:
+    def __init__(
+        self, ui: Ui, acts: SessionActions, *, host: Machine, current: Path | None
+    ) -> None:
         self._ui = ui
         self._host = host
         self._acts = acts
@@ -71,7 +73,7 @@ class SessionSelector:
         self._early: list[str] = []
         """Keys for a list that is not there yet."""
         self._passages: Sequence[Passage] = ()
-        self._wanted = Wanted()
+        self._wanted = ListFilter()
         self._shows_paths = False
         self._scope = ""
         self._name: Input | None = None
@@ -192,7 +194,7 @@ class SessionSelector:
         paint = self._ui.theme.paint("warning")
         return [f" {paint(row)}" for row in wrap_text(text, max(width - 2, 1))]
 
-    def _find(self, query: str) -> list[Listed]:
+    def _find(self, query: str) -> list[SessionRow]:
         return listed(self._sessions or (), replace(self._wanted, query=query), self._passages)
 
     def _head(self, width: int) -> list[str]:
@@ -200,7 +202,7 @@ class SessionSelector:
         parts = filter(None, (self._scope, self._wanted.order, named))
         return [self._ui.theme.paint("muted")(" · ".join(parts))]
 
-    def _draw(self, row: Listed, width: int, *, selected: bool) -> str:
+    def _draw(self, row: SessionRow, width: int, *, selected: bool) -> str:
         theme, facts, host = self._ui.theme, row.session.facts, self._host
         mark = "● " if row.session.path == self._current else ""
         fork = f"{'  ' * (row.depth - 1)}└ " if row.depth else ""
@@ -219,7 +221,7 @@ class SessionSelector:
         self._wanted = replace(self._wanted, **changes)
         self._picker.refresh()
 
-    def _rename(self, row: Listed | None) -> None:
+    def _rename(self, row: SessionRow | None) -> None:
         if row is None:
             return
 
@@ -234,7 +236,7 @@ class SessionSelector:
         self._name = Input(prompt=" Name: ", keymap=keymap, on_submit=keep, on_cancel=close)
         self._name.set_value(row.session.facts.name or "")
 
-    def _delete(self, row: Listed | None) -> None:
+    def _delete(self, row: SessionRow | None) -> None:
         if row is None:
             return
         if row.session.path == self._current:
@@ -243,7 +245,7 @@ class SessionSelector:
         else:
             self._doomed = row.session.path
 
-    def _delete_if_nothing_is_typed(self, row: Listed | None) -> None:
+    def _delete_if_nothing_is_typed(self, row: SessionRow | None) -> None:
         if not self._picker.query:
             self._delete(row)
 

@@ -13,8 +13,14 @@ from pi.coding.settings.table import SETTINGS, Setting
 from pi.modes.interactive.dialogs.panel import LOW, Keys, framed, list_rows
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import CHOOSING, WRITING
-from pi.modes.interactive.dialogs.settings.values import BadValue, ValueField, chosen, shown, worded
-from pi.modes.interactive.theme_file import BadTheme
+from pi.modes.interactive.dialogs.settings.values import (
+    InvalidValue,
+    ValueField,
+    chosen,
+    shown,
+    worded,
+)
+from pi.modes.interactive.theme_file import InvalidTheme
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 from pi.tui.widgets.settings_list import Done, SettingItem, SettingsList
@@ -92,8 +98,8 @@ class _Editing:
         if setting.name == "theme":
             try:
                 self._ui.themes.use(value if isinstance(value, str) else None)
-            except BadTheme as problem:
-                raise BadValue(problem.explain()) from problem
+            except InvalidTheme as problem:
+                raise InvalidValue(problem.explain()) from problem
 
     def _change(self, name: str, words: str) -> None:
         setting = self._rows[name]

@@ -17,7 +17,7 @@ LONGEST_LIST = 30
 """Characters of a default list that are shown on a row."""
 
 
-class BadValue(PiError):
+class InvalidValue(PiError):
     """What was typed cannot be the value of a setting."""
 
 
@@ -51,7 +51,7 @@ def chosen(setting: Setting, words: str) -> Value:
 def typed(setting: Setting, text: str) -> object:
     """The value that was typed; ``None`` for nothing, which takes the setting back.
 
-    ``BadValue`` says what is expected.
+    ``InvalidValue`` says what is expected.
     """
     if not text.strip():
         return None
@@ -81,7 +81,7 @@ def _number(setting: Setting, text: str) -> int:
     if digits.isdecimal() and least <= int(text) and (most is None or int(text) <= most):
         return int(text)
     upper = "" if most is None else f" and at most {most}"
-    raise BadValue(f"{setting.label} must be a whole number of at least {least}{upper}.")
+    raise InvalidValue(f"{setting.label} must be a whole number of at least {least}{upper}.")
 
 
 def _list(setting: Setting, text: str) -> list[str]:
@@ -91,14 +91,14 @@ def _list(setting: Setting, text: str) -> list[str]:
     value = _json(setting, text)
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return value
-    raise BadValue(f'{setting.label} must be words: ["one", "two"].')
+    raise InvalidValue(f'{setting.label} must be words: ["one", "two"].')
 
 
 def _json(setting: Setting, text: str) -> object:
     try:
         return json.loads(text)
     except ValueError as problem:
-        raise BadValue(f"{setting.label} must be JSON: {problem}.") from problem
+        raise InvalidValue(f"{setting.label} must be JSON: {problem}.") from problem
 
 
 # One value, being typed.
@@ -151,7 +151,7 @@ class ValueField:
     def _take(self, text: str) -> None:
         try:
             self._on_value(typed(self._setting, text))
-        except BadValue as problem:
+        except InvalidValue as problem:
             self._problem = problem.message
 
 

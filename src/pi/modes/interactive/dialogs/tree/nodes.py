@@ -41,9 +41,9 @@ from pi.coding.session.entries import (
     UnknownEntry,
     UsageEntry,
 )
-from pi.coding.session.reading import decode_entry, outline
+from pi.coding.session.reading import decode_entry, read_outline
 from pi.coding.session.views import TreeNode
-from pi.modes.interactive.dialogs.panel import typed_in_short
+from pi.modes.interactive.dialogs.panel import summarise_message
 
 # What an entry of a session is called in a list, and by which words it is found. Pure.
 
@@ -93,7 +93,7 @@ def _message(message: SessionMessage, calls: Calls) -> Description:
     match message:
         case UserMessage(content=content):
             words = _words(content)
-            typed = typed_in_short(words)
+            typed = summarise_message(words)
             return _told("user", "user", typed, "" if typed == words else words)
         case AssistantMessage():
             return _answer(message)
@@ -242,7 +242,7 @@ def read_tree(facts: FactsPort) -> Tree:
 def decoded(raw: msgspec.Raw) -> Entry:
     """An entry as the file has it, as a record."""
     line = bytes(raw)
-    known = outline(line)
+    known = read_outline(line)
     assert known is not None, "the log holds entries only"
     return decode_entry(line, known)
 

@@ -8,8 +8,8 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from pi.base.terminal_text import one_line, sanitise
-from pi.modes.interactive.transcript.block import Call, Look
-from pi.modes.interactive.transcript.tool_views.view import Shown, counted, failure, folded_head
+from pi.modes.interactive.transcript.block import ToolCallState, TranscriptOptions
+from pi.modes.interactive.transcript.tool_views.view import ToolView, counted, failure, folded_head
 from pi.tui.widgets.markdown.highlight import highlight
 
 _LANGUAGES = {
@@ -23,15 +23,15 @@ _LANGUAGES = {
 }  # fmt: skip
 
 
-def read_view(call: Call, look: Look, width: int) -> Shown:
+def read_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
     """The path with its lines."""
     path = look.short_path(one_line(call.argument("path"))) or "…"
     title = look.theme.paint("accent")(path) + look.theme.paint("warning")(_window(call))
     if call.state == "failed":
-        return Shown(title, failure(call, look, width))
+        return ToolView(title, failure(call, look, width))
     if not look.is_expanded or call.images:
-        return Shown(title)
-    return Shown(
+        return ToolView(title)
+    return ToolView(
         title, folded_head(code_lines(call.text, call.argument("path"), look), 0, look, width)
     )
 
@@ -44,7 +44,7 @@ def language_of(path: str) -> str:
     return _LANGUAGES.get(name.rpartition(".")[2], "") if "." in name else ""
 
 
-def code_lines(text: str, path: str, look: Look) -> list[str]:
+def code_lines(text: str, path: str, look: TranscriptOptions) -> list[str]:
     """Source code, coloured by the language of its file."""
     language = language_of(path)
     if language:
@@ -53,7 +53,7 @@ def code_lines(text: str, path: str, look: Look) -> list[str]:
     return [paint(line) for line in text.removesuffix("\n").split("\n")] if text else []
 
 
-def _window(call: Call) -> str:
+def _window(call: ToolCallState) -> str:
     offset, limit = call.arguments.get("offset"), call.arguments.get("limit")
     if not isinstance(offset, int | float) and not isinstance(limit, int | float):
         return ""
@@ -67,20 +67,22 @@ def _window(call: Call) -> str:
 WRITE_PREVIEW_ROWS = 8
 
 
-def write_view(call: Call, look: Look, width: int) -> Shown:
+def write_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
     """The path, how long it is, and its first lines."""
     path = one_line(call.argument("path"))
     title = look.theme.paint("accent")(look.short_path(path) or "…")
     if call.state == "failed":
-        return Shown(title, failure(call, look, width))
+        return ToolView(title, failure(call, look, width))
     content = call.argument("content")
     if not content:
-        return Shown(title)
+        return ToolView(title)
     lines = content.removesuffix("\n").split("\n")
     note = look.theme.paint("dim")(counted(len(lines), "line"))
     shown = lines if look.is_expanded else lines[:WRITE_PREVIEW_ROWS]  # the others are not coloured
     code = code_lines("\n".join(shown), path, look)
-    return Shown(title, folded_head(code, WRITE_PREVIEW_ROWS, look, width, total=len(lines)), note)
+    return ToolView(
+        title, folded_head(code, WRITE_PREVIEW_ROWS, look, width, total=len(lines)), note
+    )
 
 
 # Which words of a changed line are others than before. Pure.
@@ -94,19 +96,19 @@ LEAST_ALIKE = 0.4
 _WORD = re.compile(r"\w+|\s+|.")
 
 
-class Piece(NamedTuple):
+class WordChange(NamedTuple):
     """A part of a line, and whether it differs."""
 
     text: str
     differs: bool
 
 
-def changed_words(old: str, new: str) -> tuple[list[Piece], list[Piece]]:
+def changed_words(old: str, new: str) -> tuple[list[WordChange], list[WordChange]]:
     """Both lines in pieces; with little in common, each is one piece that does not differ."""
     before, after = _WORD.findall(old[: LONGEST + 1]), _WORD.findall(new[: LONGEST + 1])
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     if max(len(old), len(new)) > LONGEST or matcher.ratio() < LEAST_ALIKE:
-        return [Piece(old, differs=False)], [Piece(new, differs=False)]
+        return [WordChange(old, differs=False)], [WordChange(new, differs=False)]
     steps = matcher.get_opcodes()
     return (
         list(_merged(before, [(step[1], step[2], step[0] != "equal") for step in steps])),
@@ -114,10 +116,10 @@ def changed_words(old: str, new: str) -> tuple[list[Piece], list[Piece]]:
     )
 
 
-def _merged(words: Sequence[str], spans: Sequence[tuple[int, int, bool]]) -> Iterator[Piece]:
+def _merged(words: Sequence[str], spans: Sequence[tuple[int, int, bool]]) -> Iterator[WordChange]:
     for start, end, differs in spans:
         if start < end:
-            yield Piece("".join(words[start:end]), differs)
+            yield WordChange("".join(words[start:end]), differs)
 
 
 # edit: what was changed, as a coloured diff; before it is done, what is to be replaced.
@@ -132,23 +134,23 @@ _RUN = re.compile(r"(-*)(\+*)(?<=[-+])")
 _NUMBERED = re.compile(r"[-+] *\d+ ")
 
 
-def edit_view(call: Call, look: Look, width: int) -> Shown:
+def edit_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
     """The path, how many lines came and went, and the diff."""
     title = look.theme.paint("accent")(look.short_path(one_line(call.argument("path"))) or "…")
     if call.state == "failed":
-        return Shown(title, failure(call, look, width))
+        return ToolView(title, failure(call, look, width))
     diff = call.details.get("diff")
     if isinstance(diff, str):
         lines = sanitise(diff).split("\n")
         near = lines if look.is_expanded else lines[: DIFF_ROWS + 2 * MOST_PAIRS]
         rows = folded_head(coloured(near, look), DIFF_ROWS, look, width, total=len(lines))
-        return Shown(title, rows, _size(lines, look))
+        return ToolView(title, rows, _size(lines, look))
     if call.has_ended:
-        return Shown(title)
-    return Shown(title, folded_head(list(_preview(call, look)), EDIT_PREVIEW_ROWS, look, width))
+        return ToolView(title)
+    return ToolView(title, folded_head(list(_preview(call, look)), EDIT_PREVIEW_ROWS, look, width))
 
 
-def coloured(lines: list[str], look: Look) -> list[str]:
+def coloured(lines: list[str], look: TranscriptOptions) -> list[str]:
     """Lines of a diff, by their sign; what differs within a line that was changed stands out."""
     theme = look.theme
     signs = "".join(line[:1] or " " for line in lines)
@@ -164,7 +166,7 @@ def coloured(lines: list[str], look: Look) -> list[str]:
     return rows
 
 
-def _pair(old: str, new: str, look: Look) -> tuple[str, str]:
+def _pair(old: str, new: str, look: TranscriptOptions) -> tuple[str, str]:
     """A line before and after it was changed."""
     (sign, before), (other, after) = _parts(old), _parts(new)
     was, now = changed_words(before, after)
@@ -174,7 +176,7 @@ def _pair(old: str, new: str, look: Look) -> tuple[str, str]:
     )
 
 
-def _painted(sign: str, pieces: list[Piece], token: str, look: Look) -> str:
+def _painted(sign: str, pieces: list[WordChange], token: str, look: TranscriptOptions) -> str:
     plain, loud = look.theme.paint(token), look.theme.paint(token, inverse=True)
     if not any(piece.differs for piece in pieces):
         return plain(sign + "".join(piece.text for piece in pieces))
@@ -187,14 +189,14 @@ def _parts(line: str) -> tuple[str, str]:
     return (found[0], line[found.end() :]) if found else (line[:1], line[1:])
 
 
-def _size(lines: list[str], look: Look) -> str:
+def _size(lines: list[str], look: TranscriptOptions) -> str:
     added = sum(line.startswith("+") for line in lines)
     removed = sum(line.startswith("-") for line in lines)
     plus = look.theme.paint("toolDiffAdded")(f"+{added}")
     return f"{plus} {look.theme.paint('toolDiffRemoved')(f'-{removed}')}"
 
 
-def _preview(call: Call, look: Look) -> Iterator[str]:
+def _preview(call: ToolCallState, look: TranscriptOptions) -> Iterator[str]:
     """What the model has said so far: the old lines, and the new ones."""
     edits = call.arguments.get("edits")
     for edit in edits if isinstance(edits, list) else ():

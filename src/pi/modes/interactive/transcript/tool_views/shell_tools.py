@@ -7,9 +7,9 @@ import re
 import msgspec
 
 from pi.base.terminal_text import one_line
-from pi.modes.interactive.transcript.block import Call, Look
+from pi.modes.interactive.transcript.block import ToolCallState, TranscriptOptions
 from pi.modes.interactive.transcript.tool_views.view import (
-    Shown,
+    ToolView,
     counted,
     failure,
     folded_head,
@@ -30,21 +30,21 @@ _NOT_ALL = re.compile(r"\n\n\[(Showing [^\n]*)\]\s*\Z")
 _NO_OUTPUT = "(no output)"
 
 
-def bash_view(call: Call, look: Look, width: int) -> Shown:
+def bash_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
     """The command behind a dollar sign; its last rows below."""
     theme = look.theme
     command = call.argument("command").strip().split("\n")
     title = theme.paint("toolTitle", bold=True)(expand_tabs(command[0]) or "…")
     rows = _more_of_command(command[1:], look, width)
     if call.state == "failed" and not _ENDING.search(call.text):  # it was not even begun
-        return Shown(title, [*rows, *failure(call, look, width)])
+        return ToolView(title, [*rows, *failure(call, look, width)])
     text, note = _outcome(call.text, look) if call.has_ended else (call.text, "")
     if text.strip() == _NO_OUTPUT:
         text, note = "", note or theme.paint("dim")("no output")
     text, remark = _remark(text)
     rows += folded_tail(painted(text, theme.paint("toolOutput")), TAIL_ROWS, look, width)
     rows += wrap_text(theme.paint("dim")(remark), width) if remark else []
-    return Shown(title, rows, note)
+    return ToolView(title, rows, note)
 
 
 def _remark(text: str) -> tuple[str, str]:
@@ -53,14 +53,14 @@ def _remark(text: str) -> tuple[str, str]:
     return (text[: found.start()], found[1]) if found else (text, "")
 
 
-def _more_of_command(lines: list[str], look: Look, width: int) -> list[str]:
+def _more_of_command(lines: list[str], look: TranscriptOptions, width: int) -> list[str]:
     """What follows the first line, below its beginning: output stands further left."""
     painted_lines = list(map(look.theme.paint("toolTitle"), lines))
     rows = folded_head(painted_lines, COMMAND_ROWS, look, max(width - 2, 1))
     return [f"  {row}" for row in rows]
 
 
-def _outcome(text: str, look: Look) -> tuple[str, str]:
+def _outcome(text: str, look: TranscriptOptions) -> tuple[str, str]:
     """The output without the remark on how the command ended, and that remark in short."""
     found = _ENDING.search(text)
     if found is None:
@@ -79,7 +79,7 @@ _BREAK = re.compile(r"[\t\n]")
 _MATCH = re.compile(r".*:\d+:")
 
 
-def grep_view(call: Call, look: Look, width: int) -> Shown:
+def grep_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
     """The pattern and where; how many lines match."""
     pattern = look.theme.paint("accent")(f"/{_pattern(call)}/")
     glob = one_line(call.argument("glob"))
@@ -88,13 +88,13 @@ def grep_view(call: Call, look: Look, width: int) -> Shown:
     return _shown(call, look, width, title, counted(len(found), "match", "matches"))
 
 
-def find_view(call: Call, look: Look, width: int) -> Shown:
+def find_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
     """The pattern and where; how many files fit."""
     title = look.theme.paint("accent")(_pattern(call)) + _place(call, look)
     return _shown(call, look, width, title, counted(len(_lines(call.text)), "file"))
 
 
-def ls_view(call: Call, look: Look, width: int) -> Shown:
+def ls_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
     """The folder; how much is in it."""
     path = one_line(call.argument("path")) or "."
     title = look.theme.paint("accent")(look.short_path(path) or ".")
@@ -102,24 +102,26 @@ def ls_view(call: Call, look: Look, width: int) -> Shown:
     return _shown(call, look, width, title, number)
 
 
-def _shown(call: Call, look: Look, width: int, title: str, number: str) -> Shown:
+def _shown(
+    call: ToolCallState, look: TranscriptOptions, width: int, title: str, number: str
+) -> ToolView:
     if call.state == "failed":
-        return Shown(title, failure(call, look, width))
+        return ToolView(title, failure(call, look, width))
     if call.state != "done":
-        return Shown(title)
+        return ToolView(title)
     rows = painted(call.text, look.theme.paint("toolOutput")) if look.is_expanded else []
     note = "nothing" if not _lines(call.text) else number
     if _MORE.search(call.text.rstrip()):
         note += ", and more"
-    return Shown(title, folded_head(rows, 0, look, width), look.theme.paint("dim")(note))
+    return ToolView(title, folded_head(rows, 0, look, width), look.theme.paint("dim")(note))
 
 
-def _pattern(call: Call) -> str:
+def _pattern(call: ToolCallState) -> str:
     """What is looked for, on one row: blanks at its ends are part of it."""
     return _BREAK.sub(" ", call.argument("pattern"))
 
 
-def _place(call: Call, look: Look) -> str:
+def _place(call: ToolCallState, look: TranscriptOptions) -> str:
     path = one_line(call.argument("path"))
     return look.theme.paint("muted")(f" in {look.short_path(path) or '.'}") if path else ""
 
@@ -138,7 +140,7 @@ def _lines(text: str) -> list[str]:
 ROWS = 5
 
 
-def generic_view(call: Call, look: Look, width: int) -> Shown:
+def generic_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
     """Arguments as ``name=value``, or one per row when expanded."""
     pairs = [one_line(f"{name}={_value(value)}") for name, value in call.arguments.items()]
     muted = look.theme.paint("muted")
@@ -148,10 +150,10 @@ def generic_view(call: Call, look: Look, width: int) -> Shown:
         title, rows = muted(" ".join(pairs)), []
     if call.state == "failed":
         head = folded_head(rows, len(rows), look, width)
-        return Shown(title, [*head, *failure(call, look, width)])
+        return ToolView(title, [*head, *failure(call, look, width)])
     lines = painted(call.text, look.theme.paint("toolOutput"))
     body = folded_head([*rows, *lines], ROWS, look, width)
-    return Shown(title, body)
+    return ToolView(title, body)
 
 
 def _value(value: object) -> str:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from pi.modes.interactive.transcript.block import Call, Look, clipped, more_rows
+from pi.modes.interactive.transcript.block import (
+    ToolCallState,
+    TranscriptOptions,
+    clipped,
+    more_rows,
+)
 from pi.tui.text.width import expand_tabs, visible_width
 from pi.tui.text.wrap import wrap_text
 
@@ -13,7 +18,7 @@ ERROR_ROWS = 6
 """Rows of a failure that are shown unless everything is."""
 
 
-class Shown(NamedTuple):
+class ToolView(NamedTuple):
     """A call as it looks. All texts are painted and harmless."""
 
     title: str
@@ -24,12 +29,17 @@ class Shown(NamedTuple):
     """What came of it, in a word or two, at the end of the title."""
 
 
-View: TypeAlias = Callable[[Call, Look, int], Shown]
+View: TypeAlias = Callable[[ToolCallState, TranscriptOptions, int], ToolView]
 """Draws a call at a width."""
 
 
 def folded_head(
-    lines: Sequence[str], most: int, look: Look, width: int, *, total: int | None = None
+    lines: Sequence[str],
+    most: int,
+    look: TranscriptOptions,
+    width: int,
+    *,
+    total: int | None = None,
 ) -> list[str]:
     """The first ``most`` lines, cut at the width; all of them, wrapped, when expanded.
 
@@ -42,7 +52,7 @@ def folded_head(
     return rows if hidden <= 0 else [*rows, *clipped([more_rows(hidden, look)], width)]
 
 
-def folded_tail(lines: Sequence[str], most: int, look: Look, width: int) -> list[str]:
+def folded_tail(lines: Sequence[str], most: int, look: TranscriptOptions, width: int) -> list[str]:
     """The last ``most`` rows of the wrapped lines; all of them when expanded."""
     if look.is_expanded:
         return wrapped(lines, width)
@@ -57,7 +67,7 @@ def folded_tail(lines: Sequence[str], most: int, look: Look, width: int) -> list
     return hint + rows[-most:]
 
 
-def failure(call: Call, look: Look, width: int) -> list[str]:
+def failure(call: ToolCallState, look: TranscriptOptions, width: int) -> list[str]:
     """Why a call failed: the first rows of it, no word of them cut off."""
     rows = wrapped(painted(call.text.strip(), look.theme.paint("error")), width)
     hidden = len(rows) - ERROR_ROWS
