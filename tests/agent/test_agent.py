@@ -256,8 +256,8 @@ async def test_the_program_around_may_tell_events_between_runs_and_in_order_with
     stage = Stage(says("one"))
     label = EntryAppended(entry={"type": "label"})
 
-    await stage.agent.tell(label)
-    stage.on("turn_start", lambda: stage.agent.tell(label))
+    await stage.agent.emit(label)
+    stage.on("turn_start", lambda: stage.agent.emit(label))
     await stage.agent.prompt("go")
 
     assert stage.told[:4] == ["entry_appended", "agent_start", "turn_start", "entry_appended"]

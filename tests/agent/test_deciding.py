@@ -100,7 +100,7 @@ async def test_after_an_abort_policies_have_little_time(caplog: pytest.LogCaptur
     )
     await asyncio.sleep(0)
 
-    abort.want()
+    abort.request()
     await clock.advance(DECIDING_SECONDS)
 
     assert await deciding == Next(entries=("kept",))
@@ -130,7 +130,7 @@ async def test_an_abort_ends_the_preparation() -> None:
         await asyncio.Event().wait()
 
     wanted = Next(action="again", prepare=forever)
-    asyncio.get_running_loop().call_soon(abort.want)
+    asyncio.get_running_loop().call_soon(abort.request)
 
     assert await prepare(wanted, abort) is wanted
 

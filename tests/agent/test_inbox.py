@@ -54,12 +54,12 @@ def test_what_is_queued_while_all_are_taken_waits_for_the_next_time() -> None:
 def test_it_says_once_that_something_was_taken() -> None:
     inbox = MessageQueues()
     inbox.steer("a")
-    assert not inbox.changed()
+    assert not inbox.take_changed()
 
     list(inbox.drain_steering())
 
-    assert inbox.changed()
-    assert not inbox.changed()
+    assert inbox.take_changed()
+    assert not inbox.take_changed()
 
 
 def test_it_is_true_while_something_waits() -> None:

@@ -39,8 +39,8 @@ async def test_sync_and_async_listeners_hear_in_the_order_in_which_they_came() -
     listeners.add(slow)
     listeners.add(hearing("quick", heard))
 
-    await listeners.tell(AgentStart())
-    await listeners.tell(TurnStart())
+    await listeners.emit(AgentStart())
+    await listeners.emit(TurnStart())
 
     assert heard == [
         ("slow", "agent_start"),
@@ -65,7 +65,7 @@ async def test_a_listener_that_raises_is_reported_and_the_others_hear_all_the_sa
     for listener in (raises, raises_later, hearing("last", heard)):
         listeners.add(listener)
 
-    await listeners.tell(AgentStart())
+    await listeners.emit(AgentStart())
 
     assert heard == [("last", "agent_start")]
     assert caplog.text.count("a listener failed at AgentStart") == 2
@@ -86,8 +86,8 @@ async def test_a_listener_may_end_itself_and_others_while_an_event_is_told() -> 
     ends["other"] = listeners.add(hearing("other", heard))
     listeners.add(hearing("stays", heard))
 
-    await listeners.tell(AgentStart())
-    await listeners.tell(TurnStart())
+    await listeners.emit(AgentStart())
+    await listeners.emit(TurnStart())
 
     assert heard == [
         ("leaves", "agent_start"),
@@ -106,8 +106,8 @@ async def test_a_listener_that_comes_while_an_event_is_told_hears_the_next_one()
 
     end = listeners.add(invites)
 
-    await listeners.tell(AgentStart())
-    await listeners.tell(TurnStart())
+    await listeners.emit(AgentStart())
+    await listeners.emit(TurnStart())
 
     assert heard == [("late", "turn_start")]
 
@@ -120,7 +120,7 @@ async def test_one_function_may_listen_twice_and_leave_once() -> None:
     end = listeners.add(listen)
     end()
 
-    await listeners.tell(AgentStart())
+    await listeners.emit(AgentStart())
 
     assert heard == [("one", "agent_start")]
 
@@ -132,12 +132,12 @@ async def test_what_a_listener_tells_comes_after_the_event_that_it_hears() -> No
     async def interferes(event: AgentEvent) -> None:
         heard.append(("first", short(event)))
         if isinstance(event, AgentStart):
-            await asyncio.wait_for(listeners.tell_after(QueueUpdate()), 1)
+            await asyncio.wait_for(listeners.emit_after_current(QueueUpdate()), 1)
 
     listeners.add(interferes)
     listeners.add(hearing("second", heard))
 
-    await listeners.tell(AgentStart())
+    await listeners.emit(AgentStart())
 
     assert heard == [
         ("first", "agent_start"),
@@ -152,7 +152,7 @@ async def test_outside_of_an_event_it_is_told_at_once() -> None:
     listeners = EventDispatcher()
     listeners.add(hearing("one", heard))
 
-    await listeners.tell_after(QueueUpdate())
+    await listeners.emit_after_current(QueueUpdate())
 
     assert heard == [("one", "queue_update")]
 
@@ -171,7 +171,7 @@ async def test_a_listener_whose_own_work_is_cancelled_does_not_cancel_the_run(
     listeners.add(waits)
     listeners.add(hearing("next", heard))
 
-    await listeners.tell(AgentStart())
+    await listeners.emit(AgentStart())
 
     assert heard == [("next", "agent_start")]
     assert "a listener was cancelled at AgentStart" in caplog.text
@@ -187,13 +187,13 @@ async def test_cancelling_whoever_tells_passes_through_the_listener() -> None:
 
     listeners.add(waits)
     listeners.add(hearing("next", heard))
-    telling = asyncio.create_task(listeners.tell(AgentStart()))
+    telling = asyncio.create_task(listeners.emit(AgentStart()))
     await asyncio.sleep(0)
     telling.cancel()
 
     with pytest.raises(asyncio.CancelledError):
         await telling
-    await listeners.tell(AgentEnd(messages=()))
+    await listeners.emit(AgentEnd(messages=()))
 
     assert heard == [("next", "agent_end")]
 
@@ -205,10 +205,10 @@ async def test_who_does_not_want_updates_is_spared_them_and_hears_the_rest_in_it
     listeners.add(hearing("screen", heard))
     delta = TextDelta(content_index=0, delta="word")
 
-    await listeners.tell(MessageUpdate(usage=Usage(), assistant_message_event=delta))
-    await listeners.tell(TurnStart())
+    await listeners.emit(MessageUpdate(usage=Usage(), assistant_message_event=delta))
+    await listeners.emit(TurnStart())
     end()
-    await listeners.tell(AgentStart())
+    await listeners.emit(AgentStart())
 
     assert heard == [
         ("screen", "message_update"),

@@ -21,30 +21,30 @@ class Abort:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._wanted = False
+        self._requested = False
         self._stops: list[Callable[[], object]] = []
 
     @property
-    def wanted(self) -> bool:
+    def requested(self) -> bool:
         """Whether the wish has been uttered."""
-        return self._wanted
+        return self._requested
 
-    def want(self) -> None:
+    def request(self) -> None:
         """End what is under way; what begins later ends at once. Saying it twice changes nothing.
 
         Never raises in the caller: a hook that aborts its own run is not cut itself.
         """
-        if not self._wanted:
-            self._wanted = True
+        if not self._requested:
+            self._requested = True
             for stop in tuple(self._stops):
                 stop()
 
     @contextmanager
-    def stopping(self, stop: Callable[[], object]) -> Iterator[None]:
+    def on_abort(self, stop: Callable[[], object]) -> Iterator[None]:
         """Have ``stop`` called when the abort comes; at once if it has come already."""
         self._stops.append(stop)
         try:
-            if self._wanted:
+            if self._requested:
                 stop()
             yield
         finally:
@@ -52,10 +52,10 @@ class Abort:
 
     async def wait(self, work: Callable[[], Awaitable[T]], *, grace: float = 0) -> T:
         """What ``work`` gives, or ``Aborted`` when the abort came ``grace`` seconds ago."""
-        if self._wanted and not grace:
+        if self._requested and not grace:
             raise Aborted
         cut = _AbortableWait(self._clock, grace)
-        with self.stopping(cut.begin):
+        with self.on_abort(cut.begin):
             return await cut.wait(work)
 
 

@@ -69,11 +69,11 @@ class RunState:
         """The answer that is being streamed, as far as it has come."""
         return self._answer.partial if self._answering and self._answer is not None else None
 
-    def ask(self, answer: EventStream) -> None:
+    def start_response(self, answer: EventStream) -> None:
         """The model was asked; this is what it will answer."""
         self._answer = answer
 
-    def hear(self, event: AgentEvent) -> None:
+    def handle(self, event: AgentEvent) -> None:
         """Take what the agent tells."""
         match event:
             case MessageStart(message=AssistantMessage()):
@@ -160,7 +160,7 @@ class Agent:
         self._options = options or StreamOptions()
         self._clock = clock or SystemClock()
         self._listeners = EventDispatcher()
-        self._listeners.add(self.progress.hear, updates=False)
+        self._listeners.add(self.progress.handle, updates=False)
         self._abort: Abort | None = None
         self._task: asyncio.Task[Next] | None = None
 
@@ -191,17 +191,17 @@ class Agent:
     async def steer(self, message: str | AgentMessage, images: Sequence[Image] = ()) -> None:
         """Have ``message`` delivered after the tools of the current turn."""
         self.inbox.steer(self._queued(message, images))
-        await self._listeners.tell_after(self.inbox.update())
+        await self._listeners.emit_after_current(self.inbox.update())
 
     async def follow_up(self, message: str | AgentMessage, images: Sequence[Image] = ()) -> None:
         """Have ``message`` delivered when the agent would stop."""
         self.inbox.follow_up(self._queued(message, images))
-        await self._listeners.tell_after(self.inbox.update())
+        await self._listeners.emit_after_current(self.inbox.update())
 
     async def clear_queue(self) -> tuple[tuple[AgentMessage, ...], tuple[AgentMessage, ...]]:
         """Take back what was queued: steering and follow-ups."""
         taken = self.inbox.clear()
-        await self._listeners.tell_after(self.inbox.update())
+        await self._listeners.emit_after_current(self.inbox.update())
         return taken
 
     # Stopping and waiting ------------------------------------------------------------------------
@@ -209,7 +209,7 @@ class Agent:
     def abort(self) -> None:
         """Ask the run to end; what was said is kept and queues stay as they are."""
         if self._abort is not None:
-            self._abort.want()
+            self._abort.request()
 
     async def wait_for_idle(self) -> None:
         """Until no run is under way and every listener has heard of its end."""
@@ -245,9 +245,9 @@ class Agent:
         """
         return self._listeners.add(listener, updates=updates)
 
-    async def tell(self, event: AgentEvent) -> None:
+    async def emit(self, event: AgentEvent) -> None:
         """Tell everybody an event of the program around the agent, in order with its own."""
-        await self._listeners.tell_after(event)
+        await self._listeners.emit_after_current(event)
 
     @property
     def conversation(self) -> Conversation:
@@ -291,19 +291,19 @@ class Agent:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            abort.want()  # the caller has gone; the run still ends in order
+            abort.request()  # the caller has gone; the run still ends in order
             await asyncio.wait({task})
             raise
 
     async def _guarded(self, abort: Abort, prompts: tuple[AgentMessage, ...]) -> Next:
         _inside.set(_inside.get() | {abort})
         try:
-            return await AgentRun(self._world(abort)).run(prompts)
+            return await AgentRun(self._run_context(abort)).run(prompts)
         finally:
             self._task = self._abort = None
             self.progress.end()
 
-    def _world(self, abort: Abort) -> AgentRunContext:
+    def _run_context(self, abort: Abort) -> AgentRunContext:
         return AgentRunContext(
             conversation=self._conversation,
             inbox=self.inbox,
@@ -314,7 +314,7 @@ class Agent:
             changes=self._changes,
             finish=self.finish,
             policies=tuple(self.policies),
-            emit=self._listeners.tell,
+            emit=self._listeners.emit,
             clock=self._clock,
             abort=abort,
             open_answer=self.open_answer,
@@ -345,7 +345,7 @@ class Agent:
             self._options, reasoning=request.thinking, tool_choice=request.tool_choice
         )
         answer = self._ask_model(request.model, Context(messages=messages), options)
-        self.progress.ask(answer)
+        self.progress.start_response(answer)
         return answer
 
     def _declared(self) -> tuple[Tool, ...]:

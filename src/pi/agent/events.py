@@ -173,7 +173,7 @@ class EventDispatcher:
         self._row_of_updates: tuple[_Subscription, ...] = ()
         """Those who want to hear of every token."""
         self._untold: deque[AgentEvent] = deque()
-        self._telling = False
+        self._emitting = False
 
     def add(self, listener: Listener, *, updates: bool = True) -> Callable[[], None]:
         """Have ``listener`` called from now on; gives what ends that, at once.
@@ -192,12 +192,12 @@ class EventDispatcher:
 
         return end
 
-    async def tell(self, event: AgentEvent) -> None:
+    async def emit(self, event: AgentEvent) -> None:
         """Until everybody has heard ``event``, and what was told from inside a listener."""
         if self._untold:
             self._untold.append(event)
             event = self._untold.popleft()
-        self._telling = True
+        self._emitting = True
         try:
             while True:
                 row = self._row_of_updates if type(event) is MessageUpdate else self._row
@@ -218,14 +218,14 @@ class EventDispatcher:
                     break
                 event = self._untold.popleft()
         finally:
-            self._telling = False
+            self._emitting = False
 
-    async def tell_after(self, event: AgentEvent) -> None:
+    async def emit_after_current(self, event: AgentEvent) -> None:
         """Tell ``event``, but not before everybody has heard the one that is being told."""
-        if self._telling:
+        if self._emitting:
             self._untold.append(event)
         else:
-            await self.tell(event)
+            await self.emit(event)
 
 
 def _without(ended: _Subscription, row: tuple[_Subscription, ...]) -> tuple[_Subscription, ...]:

@@ -41,7 +41,7 @@ class MessageQueues:
         """What starts another turn at the end, taken one by one."""
         return self._drain(self._follow_up, self.follow_up_mode)
 
-    def changed(self) -> bool:
+    def take_changed(self) -> bool:
         """Whether something was taken since the last question."""
         taken, self._taken = self._taken, False
         return taken

@@ -140,7 +140,7 @@ class ResponseReader:
             if changed.messages is not request.messages:
                 changed = _instructed(changed, request, policy)
             request = changed
-        if self._abort.wanted:
+        if self._abort.requested:
             raise Aborted
         return request
 
@@ -150,7 +150,7 @@ class ResponseReader:
         started = False
         cut: Interrupt | StopRun | None = None
         async with aclosing(stream):
-            with self._abort.stopping(stream.abort), self._open.streaming(stream.abort):
+            with self._abort.on_abort(stream.abort), self._open.streaming(stream.abort):
                 try:
                     async for event in stream:
                         if self._open.cut is not None:

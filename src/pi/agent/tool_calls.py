@@ -154,7 +154,7 @@ class ToolBatch:
 
         A tool that cancels its own batch is not cut itself, but has no more time than the others.
         """
-        self._abort.want()
+        self._abort.request()
         for task in self._running:
             if task is not asyncio.current_task():
                 task.cancel()
@@ -183,7 +183,7 @@ class ToolBatch:
     async def _allowed(self, asked: ToolCall) -> ApprovedCall:
         """The tool and its arguments, once nothing speaks against running it."""
         call = asked
-        if self._abort.wanted:
+        if self._abort.requested:
             raise Aborted
         if self._answer.stop_reason == "length":
             raise ToolFailed(CUT_OFF)
@@ -215,7 +215,7 @@ class ToolBatch:
     async def _run_all(self, allowed: list[ApprovedCall]) -> None:
         """Let calls run, each behind the earlier ones that change the same files."""
         for work in allowed:
-            if self._abort.wanted:
+            if self._abort.requested:
                 self._end(work.call, _error(ABORTED))
                 continue
             task = asyncio.get_running_loop().create_task(

@@ -38,7 +38,7 @@ class Event(Record):
 class Query(Event):
     """Something that others may decide or change."""
 
-    def answered(self, answer: Any) -> Self:
+    def with_answer(self, answer: Any) -> Self:
         """The question as it stands after ``answer``, which a handler gave."""
         raise TypeError(f"{type(self).__name__} takes no answers")
 
@@ -47,7 +47,7 @@ class Query(Event):
         return self
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether nobody else needs to be asked."""
         return False
 
@@ -59,7 +59,9 @@ class Bus:
         self._failed = failed or _log_failure
         self._rows: dict[type[Event], list[tuple[str, Handler[Any]]]] = defaultdict(list)
 
-    def on(self, kind: type[E], handler: Handler[E], *, owner: str = "pi") -> Callable[[], None]:
+    def subscribe(
+        self, kind: type[E], handler: Handler[E], *, owner: str = "pi"
+    ) -> Callable[[], None]:
         """Have ``handler`` called with every event of that kind; gives what ends that."""
         row, place = self._rows[kind], (owner, handler)
         row.append(place)
@@ -70,11 +72,11 @@ class Bus:
 
         return end
 
-    def heard(self, kind: type[Event]) -> bool:
+    def has_subscribers(self, kind: type[Event]) -> bool:
         """Whether anybody listens, so that nobody builds an event for nothing."""
         return bool(self._rows.get(kind))
 
-    async def tell(self, event: Event) -> None:
+    async def emit(self, event: Event) -> None:
         """Until everybody who listens has heard ``event``."""
         for owner, handler in tuple(self._rows.get(type(event), ())):
             try:
@@ -82,17 +84,17 @@ class Bus:
             except Exception as problem:
                 self._failed(owner, event, problem)
 
-    async def ask(self, question: Q) -> Q:
+    async def query(self, question: Q) -> Q:
         """``question`` with the answers of everybody who listens, until it is settled."""
         for owner, handler in tuple(self._rows.get(type(question), ())):
             try:
                 answer = await maybe_await(handler(question))
                 if answer is not None:
-                    question = question.answered(answer)
+                    question = question.with_answer(answer)
             except Exception as problem:
                 self._failed(owner, question, problem)
                 question = question.after_failure(problem)
-            if question.settled:
+            if question.is_settled:
                 break
         return question
 

@@ -126,7 +126,7 @@ class RetryPolicy(Policy):
     async def cancel(self) -> None:
         """Give up the retry that is being waited for; its end has then been told."""
         if self._waiting is not None:
-            self._waiting.want()
+            self._waiting.request()
             await self._over(success=False, error=CANCELLED)
 
     async def at_boundary(self, at: Boundary) -> Next:

@@ -156,12 +156,12 @@ class ProjectTrust(Query):
     cwd: str
     answer: TrustAnswer = TrustAnswer(trusted="undecided")
 
-    def answered(self, answer: TrustAnswer) -> Self:
+    def with_answer(self, answer: TrustAnswer) -> Self:
         """The first decided answer counts."""
         return replace(self, answer=answer)
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether somebody has decided."""
         return self.answer.trusted != "undecided"
 
@@ -251,7 +251,7 @@ async def _decide(
     for directory in [each for each in answers if nearest(stored, Path(each)) is not None]:
         del answers[directory]
     known = stored | answers
-    answer = (await bus.ask(ProjectTrust(cwd=str(cwd)))).answer
+    answer = (await bus.query(ProjectTrust(cwd=str(cwd)))).answer
     if answer.trusted != "undecided":
         trusted = answer.trusted == "yes"
         if answer.remember:

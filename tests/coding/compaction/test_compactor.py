@@ -22,7 +22,7 @@ async def test_an_abort_ends_a_compaction_and_stores_nothing() -> None:
         started.set()
         await never.wait()
 
-    stage.bus.on(Compacting, hold)
+    stage.bus.subscribe(Compacting, hold)
     before = stage.kinds
     work = asyncio.create_task(stage.compactor.compact(MANUAL))
     await started.wait()

@@ -184,7 +184,7 @@ async def test_a_cut_answer_stays_in_sight_when_its_recovery_is_declined(usage: 
     cut = replace(answers("and then", usage), stop_reason="length")
     stage = Stage(says("a"), says("b"), cut, says("more"), summaries=[always])
     await filled(stage)
-    cancel = stage.bus.on(BeforeCompact, lambda asked: CompactDecision(cancel=True))
+    cancel = stage.bus.subscribe(BeforeCompact, lambda asked: CompactDecision(cancel=True))
     ended = await stage.agent.prompt("write")
     cancel()
 
@@ -359,7 +359,7 @@ async def test_an_abort_of_the_run_ends_its_compaction() -> None:
         return None
 
     stage = Stage(says("a"), answers("b", 9_000), summaries=[always])
-    stage.bus.on(BeforeCompact, hold)
+    stage.bus.subscribe(BeforeCompact, hold)
     await stage.agent.prompt(LONG)
     run = asyncio.create_task(stage.agent.prompt(LONG))
     await started.wait()

@@ -132,7 +132,7 @@ async def test_a_final_answer_ends_the_question(name: str) -> None:
         Desk(), name, lambda event, ctx: FINAL[name], lambda event, ctx: seen.append("next")
     )
 
-    assert (asked.settled, seen) == (True, [])
+    assert (asked.is_settled, seen) == (True, [])
 
 
 def test_every_question_and_nothing_else_can_be_answered() -> None:
@@ -165,7 +165,7 @@ async def test_an_answer_that_is_none_is_reported_and_changes_nothing(name: str)
     asked = await dispatch(desk, name, lambda event, ctx: 7)
 
     guarded = name in GUARDS
-    assert asked.settled == guarded
+    assert asked.is_settled == guarded
     assert len(desk.failures) == (0 if guarded else 1)
     if not guarded:
         assert asked == sample(name)

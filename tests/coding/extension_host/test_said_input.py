@@ -9,10 +9,10 @@ PICTURE = Image(data="aGk=", mime_type="image/png")
 def test_changes_of_the_text_keep_the_pictures_unless_there_are_others() -> None:
     said = SaidInput(text="a", images=(PICTURE,))
 
-    assert said.answered(InputAnswer(action="transform", text="b")) == SaidInput(
+    assert said.with_answer(InputAnswer(action="transform", text="b")) == SaidInput(
         text="b", images=(PICTURE,)
     )
-    assert said.answered(InputAnswer(action="transform", text="b", images=())) == SaidInput(
+    assert said.with_answer(InputAnswer(action="transform", text="b", images=())) == SaidInput(
         text="b"
     )
 
@@ -20,7 +20,7 @@ def test_changes_of_the_text_keep_the_pictures_unless_there_are_others() -> None
 def test_it_is_settled_when_somebody_has_taken_care_of_it() -> None:
     said = SaidInput(text="a")
 
-    assert said.answered(InputAnswer(action="continue")) is said
-    assert not said.settled
-    assert said.answered(InputAnswer(action="handled")) == SaidInput(text="a", handled=True)
-    assert said.answered(InputAnswer(action="handled")).settled
+    assert said.with_answer(InputAnswer(action="continue")) is said
+    assert not said.is_settled
+    assert said.with_answer(InputAnswer(action="handled")) == SaidInput(text="a", handled=True)
+    assert said.with_answer(InputAnswer(action="handled")).is_settled

@@ -26,13 +26,13 @@ def test_public_events_have_the_recorded_names() -> None:
 
 
 def test_changes_of_the_input_add_up_until_somebody_takes_it() -> None:
-    given = Input(text="a").answered(InputAnswer(action="transform", text="b"))
-    assert given.answered(InputAnswer(action="continue")) == given == Input(text="b")
-    assert given.answered(InputAnswer(action="handled")).settled
+    given = Input(text="a").with_answer(InputAnswer(action="transform", text="b"))
+    assert given.with_answer(InputAnswer(action="continue")) == given == Input(text="b")
+    assert given.with_answer(InputAnswer(action="handled")).is_settled
 
 
 def test_a_cancellation_settles_the_question() -> None:
     cancel = SwitchDecision(cancel=True)
-    assert BeforeSwitch(reason="new").answered(cancel).settled
-    assert BeforeFork(entry_id="a", position="at").answered(cancel).settled
-    assert not BeforeSwitch(reason="new").answered(SwitchDecision()).settled
+    assert BeforeSwitch(reason="new").with_answer(cancel).is_settled
+    assert BeforeFork(entry_id="a", position="at").with_answer(cancel).is_settled
+    assert not BeforeSwitch(reason="new").with_answer(SwitchDecision()).is_settled

@@ -49,7 +49,7 @@ async def test_one_that_waits_for_a_command_sleeps_until_somebody_types_it(tmp_p
     try:
         await session.start()
         await session.prompt("hi")
-        assert not stage.bus.heard(BeforeRun)
+        assert not stage.bus.has_subscribers(BeforeRun)
 
         await session.prompt("/nap now")
 

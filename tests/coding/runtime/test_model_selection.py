@@ -32,7 +32,7 @@ async def test_another_model_answers_and_the_log_knows(tmp_path: Path) -> None:
     stage.registry.models.register(Pair())
     session = await stage.open(thinking="high")
     selected: list[ModelSelected] = []
-    stage.bus.on(ModelSelected, selected.append)
+    stage.bus.subscribe(ModelSelected, selected.append)
     await session.models.choose("faux", "plain")
 
     assert session.models.thinking_level == "off"

@@ -106,7 +106,7 @@ async def test_handlers_may_change_or_take_what_is_said(tmp_path: Path) -> None:
             return InputAnswer(action="handled")
         return InputAnswer(action="transform", text=given.text.upper())
 
-    stage.bus.on(Input, answer)
+    stage.bus.subscribe(Input, answer)
     assert await session.prompts.prompt("mine") is None
     await session.prompts.prompt("hi")
     await session.close()

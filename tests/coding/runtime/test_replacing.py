@@ -130,8 +130,8 @@ async def test_going_back_to_an_earlier_session(tmp_path: Path) -> None:
     assert first is not None
     await session.sessions.new()
     started: list[object] = []
-    stage.bus.on(SessionStarted, started.append)
-    stage.bus.on(Switched, started.append)
+    stage.bus.subscribe(SessionStarted, started.append)
+    stage.bus.subscribe(Switched, started.append)
     await session.sessions.switch(first)
 
     assert session.facts.file == first
@@ -164,7 +164,7 @@ async def test_a_handler_may_keep_the_session_as_it_is(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"))
     session = await stage.open()
     await session.prompts.prompt("one")
-    stage.bus.on(BeforeSwitch, lambda question: SwitchDecision(cancel=True))
+    stage.bus.subscribe(BeforeSwitch, lambda question: SwitchDecision(cancel=True))
     id = session.facts.header.id
 
     assert (await session.sessions.new()).cancelled
@@ -240,8 +240,8 @@ async def test_a_reload_reads_files_again_and_stays_in_the_session(tmp_path: Pat
     await session.prompts.prompt("hi")
     before = session.session_id
     heard: list[str] = []
-    stage.bus.on(SessionEnding, lambda event: heard.append(f"ending {event.reason}"))
-    stage.bus.on(SessionStarted, lambda event: heard.append(f"started {event.reason}"))
+    stage.bus.subscribe(SessionEnding, lambda event: heard.append(f"ending {event.reason}"))
+    stage.bus.subscribe(SessionStarted, lambda event: heard.append(f"started {event.reason}"))
     stage.write(".pi/agent/settings.json", '{"quietStartup": true}')
     stage.write(".pi/agent/prompts/greet.md", "Say hello")
     await session.extensions.reload()
@@ -402,7 +402,7 @@ async def test_what_the_user_has_decided_by_an_extension_is_asked_again(tmp_path
         asked.append(question.cwd)
         return TrustAnswer(trusted="yes")
 
-    stage.bus.on(ProjectTrust, answer)
+    stage.bus.subscribe(ProjectTrust, answer)
     async with await stage.open() as session:
         arrive(stage)
         await session.sessions.new()

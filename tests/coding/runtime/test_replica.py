@@ -69,7 +69,7 @@ async def test_what_is_said_there_is_here_line_by_line(tmp_path: Path) -> None:
 async def test_the_leaf_moves_when_it_moves_there(tmp_path: Path) -> None:
     async def act(there: Play, here: Play, feed: Feed, replica: Replica, _: FakeRemote) -> None:
         moves: list[str | None] = []
-        here.stage.bus.on(TreeMoved, lambda event: moves.append(event.new_leaf_id))
+        here.stage.bus.subscribe(TreeMoved, lambda event: moves.append(event.new_leaf_id))
         await there.session.prompt("hello")
         (person,) = there.session.facts.fork_points()
         await there.session.tree.go_to(person.entry_id)

@@ -29,8 +29,8 @@ async def test_an_abort_ends_what_is_under_way_and_waits_for_it(tmp_path: Path) 
 async def test_everybody_hears_of_the_beginning_and_the_end(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     heard: list[object] = []
-    stage.bus.on(SessionStarted, heard.append)
-    stage.bus.on(SessionEnding, heard.append)
+    stage.bus.subscribe(SessionStarted, heard.append)
+    stage.bus.subscribe(SessionEnding, heard.append)
     session = await stage.open()
     await session.start()
     await session.wait_for_idle()

@@ -66,14 +66,16 @@ async def test_every_command_that_runs_can_be_stopped(tmp_path: Path) -> None:
 async def test_a_handler_may_run_it_elsewhere_or_forbid_it(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()
-    end = stage.bus.on(UserBash, lambda question: BashResult(output="from afar", exit_code=0))
+    end = stage.bus.subscribe(
+        UserBash, lambda question: BashResult(output="from afar", exit_code=0)
+    )
     assert (await session.shell.run("ls")).output == "from afar"
     end()
 
     def guard(question: UserBash) -> None:
         raise PiError("not here")
 
-    stage.bus.on(UserBash, guard)
+    stage.bus.subscribe(UserBash, guard)
     with pytest.raises(PiError, match="not here"):
         await session.shell.run("ls")
     await session.close()

@@ -97,9 +97,9 @@ async def test_an_extension_is_asked_before_the_file_and_may_have_it_remembered(
     desk: Desk,
 ) -> None:
     desk.store.decide({desk.cwd: False})
-    desk.bus.on(ProjectTrust, lambda question: TrustAnswer(trusted="undecided"))
-    desk.bus.on(ProjectTrust, lambda question: TrustAnswer(trusted="yes", remember=True))
-    desk.bus.on(ProjectTrust, lambda question: TrustAnswer(trusted="no"))
+    desk.bus.subscribe(ProjectTrust, lambda question: TrustAnswer(trusted="undecided"))
+    desk.bus.subscribe(ProjectTrust, lambda question: TrustAnswer(trusted="yes", remember=True))
+    desk.bus.subscribe(ProjectTrust, lambda question: TrustAnswer(trusted="no"))
     trust = await desk.decide()
 
     assert (trust.trusted, trust.source) == (True, "extension")

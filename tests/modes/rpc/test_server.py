@@ -122,7 +122,7 @@ async def test_a_question_that_nobody_will_answer_holds_up_no_end(tmp_path: Path
             second = await server._ui.confirm("Really?", "now")
             return SwitchDecision(cancel=not (first and second))
 
-        stage.bus.on(BeforeSwitch, may_leave)
+        stage.bus.subscribe(BeforeSwitch, may_leave)
         talk = Conversation()
         running = asyncio.create_task(server.run(talk.chunks()))
         talk.send({"id": 1, "type": "new_session"})
@@ -180,7 +180,7 @@ async def test_a_prompt_that_somebody_takes_care_of_is_answered_and_nothing_runs
         sources.append(given.source)
         return InputAnswer(action="handled")
 
-    stage.bus.on(Input, handle)
+    stage.bus.subscribe(Input, handle)
     session = await stage.open()
     async with conversation(session) as talk:
         talk.send({"id": 1, "type": "prompt", "message": "/mine"})
@@ -230,7 +230,7 @@ async def test_queued_messages_pass_the_same_hooks_as_prompts(tmp_path: Path) ->
         action: Literal["handled", "transform"] = "handled" if given.text == "b" else "transform"
         return InputAnswer(action=action, text=given.text.upper())
 
-    stage.bus.on(Input, change)
+    stage.bus.subscribe(Input, change)
     session = await stage.open()
     async with conversation(session) as talk:
         talk.send(
@@ -251,7 +251,7 @@ async def test_a_command_of_the_shell_passes_the_guards_and_is_told_as_it_runs(
 ) -> None:
     stage = Stage(tmp_path)
     asked: list[str] = []
-    stage.bus.on(UserBash, lambda wanted: asked.append(wanted.command))
+    stage.bus.subscribe(UserBash, lambda wanted: asked.append(wanted.command))
     session = await stage.open()
     async with conversation(session) as talk:
         talk.send(

@@ -174,7 +174,7 @@ class AgentHarness:
         """Ask the run or the compaction that is under way to end."""
         self.agent.abort()
         if self._compacting is not None:
-            self._compacting.want()
+            self._compacting.request()
 
     def subscribe(self, listener: Listener) -> Remove:
         """Have ``listener`` called with every event, in order; gives what ends that."""

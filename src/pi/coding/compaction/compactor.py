@@ -42,7 +42,7 @@ class Compactor:
     def abort(self) -> None:
         """End the compaction that is under way; nothing of it is stored."""
         if self._abort is not None:
-            self._abort.want()
+            self._abort.request()
 
     async def compact(self, wish: CompactionRequest) -> CompactionResult:
         """Make the conversation shorter, or raise ``CompactionFailed``; either is told."""
@@ -79,7 +79,7 @@ class Compactor:
                 aborted=end.aborted,
                 will_retry=end.will_retry,
             )
-            await self._around.bus.tell(failed)
+            await self._around.bus.emit(failed)
 
 
 def _failed(end: CompactionEnd, problem: CompactionFailed) -> CompactionEnd:

@@ -79,12 +79,12 @@ class BeforeCompact(Query):
     will_retry: bool
     decision: CompactDecision = CompactDecision()
 
-    def answered(self, answer: CompactDecision) -> Self:
+    def with_answer(self, answer: CompactDecision) -> Self:
         """The last answer counts, and a cancellation is final."""
         return replace(self, decision=answer)
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether somebody has cancelled."""
         return self.decision.cancel
 
@@ -111,7 +111,7 @@ class Compacting(Query):
     reason: CompactionReason
     answer: CompactingAnswer = CompactingAnswer()
 
-    def answered(self, answer: CompactingAnswer) -> Self:
+    def with_answer(self, answer: CompactingAnswer) -> Self:
         """What all say counts."""
         return replace(self, answer=self.answer.and_then(answer))
 
@@ -182,7 +182,7 @@ class BeforeTree(Query):
     cancelled: bool = False
     summary: Notes | None = None
 
-    def answered(self, answer: TreeDecision) -> Self:
+    def with_answer(self, answer: TreeDecision) -> Self:
         """Later answers add to and beat earlier ones; a cancellation is final."""
         move = self.move
         if answer.custom_instructions is not None:
@@ -195,7 +195,7 @@ class BeforeTree(Query):
         return replace(self, move=move, cancelled=answer.cancel, summary=summary)
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether somebody has cancelled."""
         return self.cancelled
 

@@ -47,7 +47,7 @@ class CompactionRun:
             ready = await self._done_by_others(preparation)
             if ready is not None:
                 return await self._store(ready, from_hook=True)
-            extra = (await self._around.bus.ask(Compacting(reason=self._wish.reason))).answer
+            extra = (await self._around.bus.query(Compacting(reason=self._wish.reason))).answer
             preparation = replace(preparation, guidance=self._guidance(extra))
         match await self._first_outcome(preparation, why_not):
             case CompactionResult() as result:
@@ -96,7 +96,7 @@ class CompactionRun:
             reason=self._wish.reason,
             will_retry=self._wish.will_retry,
         )
-        decision = (await self._around.bus.ask(question)).decision
+        decision = (await self._around.bus.query(question)).decision
         if decision.cancel:
             raise CompactionFailed("aborted", "Compaction cancelled")
         return decision.compaction
@@ -171,7 +171,7 @@ class CompactionRun:
             reason=self._wish.reason,
             will_retry=self._wish.will_retry,
         )
-        await around.bus.tell(told)
+        await around.bus.emit(told)
         return replace(result, estimated_tokens_after=tokens_in_use(self._conversation))
 
     async def _leave_out(self) -> None:

@@ -64,11 +64,11 @@ def connect(bus: Bus, hooks: Hooks) -> None:
         return (await hooks.ask(SessionBeforeTreeEvent(preparation=question.move))).decision
 
     for kind in TOLD:
-        bus.on(kind, tell, owner="extensions")
-    bus.on(ProjectTrust, trust, owner="extensions")
-    bus.on(BeforeCompact, before_compact, owner="extensions")
-    bus.on(Compacting, compacting, owner="extensions")
-    bus.on(BeforeTree, before_tree, owner="extensions")
+        bus.subscribe(kind, tell, owner="extensions")
+    bus.subscribe(ProjectTrust, trust, owner="extensions")
+    bus.subscribe(BeforeCompact, before_compact, owner="extensions")
+    bus.subscribe(Compacting, compacting, owner="extensions")
+    bus.subscribe(BeforeTree, before_tree, owner="extensions")
 
 
 def _renamed(event: Event, kind: type[E]) -> E:

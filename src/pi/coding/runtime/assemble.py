@@ -122,7 +122,7 @@ class _SessionBuilder:
             ImageFittingPolicy(core),
         )
         self._arrange_policies()
-        core.bus.on(SessionStarted, StrategyCheck(core).check)
+        core.bus.subscribe(SessionStarted, StrategyCheck(core).check)
         self._idle_compaction = IdleCompaction(core, compactor, around)
         self._cache_warming = CacheWarming(core, partial(self._asking.stream, purpose="warming"))
         core.agent.subscribe(self._idle_compaction.hear)
@@ -339,14 +339,14 @@ class _SessionBuilder:
         await self._quiet()
         # First, while extensions that may decide about it are loaded.
         trust = await self._ground.decide_trust(core.workspace.cwd)
-        await core.bus.tell(SessionEnding(reason="reload"))
+        await core.bus.emit(SessionEnding(reason="reload"))
         workspace = await self._ground.open_workspace(core.workspace.cwd, trust, core.workspace)
         await core.workspace.close()
         core.workspace = workspace
         core.toolbox.move_to(workspace)
         self._extensions.forget_modules()
         await self._extensions.load()
-        await core.bus.tell(SessionStarted(reason="reload"))
+        await core.bus.emit(SessionStarted(reason="reload"))
         self._ground.tell_skipped()
 
     async def _close(self) -> None:

@@ -75,17 +75,17 @@ class ExtensionBridge:
 
     def connect(self, bus: Bus) -> None:
         """Hear everything from now on."""
-        bus.on(SessionStarted, self.started, owner=OWNER)
-        bus.on(SessionEnding, self._ending, owner=OWNER)
-        bus.on(BeforeSwitch, self._before_switch, owner=OWNER)
-        bus.on(BeforeFork, self._before_fork, owner=OWNER)
-        bus.on(Switched, self.switched, owner=OWNER)
-        bus.on(Input, self._input, owner=OWNER)
-        bus.on(BeforeRun, self._before_run, owner=OWNER)
-        bus.on(ModelSelected, self._model_selected, owner=OWNER)
-        bus.on(ThinkingLevelSelected, self._level_selected, owner=OWNER)
-        bus.on(UserBash, self._user_bash, owner=OWNER)
-        bus.on(WarmCache, self._warm_cache, owner=OWNER)
+        bus.subscribe(SessionStarted, self.started, owner=OWNER)
+        bus.subscribe(SessionEnding, self._ending, owner=OWNER)
+        bus.subscribe(BeforeSwitch, self._before_switch, owner=OWNER)
+        bus.subscribe(BeforeFork, self._before_fork, owner=OWNER)
+        bus.subscribe(Switched, self.switched, owner=OWNER)
+        bus.subscribe(Input, self._input, owner=OWNER)
+        bus.subscribe(BeforeRun, self._before_run, owner=OWNER)
+        bus.subscribe(ModelSelected, self._model_selected, owner=OWNER)
+        bus.subscribe(ThinkingLevelSelected, self._level_selected, owner=OWNER)
+        bus.subscribe(UserBash, self._user_bash, owner=OWNER)
+        bus.subscribe(WarmCache, self._warm_cache, owner=OWNER)
         self._core.agent.subscribe(self._hear, updates=False)
         self._core.agent.finish = self._host.listening.finish
 

@@ -175,7 +175,7 @@ class HostedEvents:
 
     def on_moved(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Have ``listener`` called when the leaf or what was chosen changes without an event."""
-        ends = [self._core.bus.on(kind, lambda _: listener()) for kind in MOVES]
+        ends = [self._core.bus.subscribe(kind, lambda _: listener()) for kind in MOVES]
 
         def end() -> None:
             for each in ends:

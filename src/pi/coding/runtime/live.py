@@ -156,7 +156,7 @@ class LiveSession:
 
     async def tell(self, event: Any) -> None:
         """Tell a public event, in order with what the agent tells."""
-        await self.agent.tell(event)
+        await self.agent.emit(event)
 
     async def say(self, message: SessionMessage) -> None:
         """Put a message into the conversation of a session at rest, and tell it."""

@@ -28,7 +28,7 @@ async def test_new_begins_a_session_and_shows_it(tmp_path: Path) -> None:
 async def test_an_extension_may_forbid_it(tmp_path: Path) -> None:
     async with acting(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("hi")
-        on.stage.bus.on(BeforeSwitch, lambda question: SwitchDecision(cancel=True))
+        on.stage.bus.subscribe(BeforeSwitch, lambda question: SwitchDecision(cancel=True))
         before = on.session.session_id
         await on.run("/new")
         assert on.session.session_id == before

@@ -148,12 +148,12 @@ class Hooks:
                 answer = await self.call(hook, question)
                 if answer is not None:
                     given = answer if wanted is None else as_answer(wanted, answer)
-                    question = question.answered(given)
+                    question = question.with_answer(given)
             except DECISIONS:
                 raise
             except Exception as problem:
                 question = self._after_failure(question, hook, problem)
-            if question.settled:
+            if question.is_settled:
                 break
         return question
 

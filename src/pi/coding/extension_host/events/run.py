@@ -58,7 +58,7 @@ class BeforeAgentStartEvent(Query):
     """What handlers have added so far."""
     replacement: str | None = None
 
-    def answered(self, answer: BeforeAgentStartAnswer) -> Self:
+    def with_answer(self, answer: BeforeAgentStartAnswer) -> Self:
         """Messages add up; the last prompt counts."""
         said = () if answer.message is None else (answer.message,)
         prompt = self.replacement if answer.system_prompt is None else answer.system_prompt
@@ -139,7 +139,7 @@ class _Boundary(Query):
     continue_: bool = False
     context: Any = None
 
-    def answered(self, answer: BoundaryAnswer) -> Self:
+    def with_answer(self, answer: BoundaryAnswer) -> Self:
         """Entries add up, and one who wants to go on is enough."""
         drafts = tuple(map(as_draft, answer.entries))
         return replace(
@@ -167,7 +167,7 @@ class _Context(Query):
     answer: ClassVar[type[Record]] = ContextAnswer
     messages: tuple[Message, ...]
 
-    def answered(self, answer: ContextAnswer) -> Self:
+    def with_answer(self, answer: ContextAnswer) -> Self:
         """The last list counts."""
         return replace(self, messages=tuple(answer.messages))
 
@@ -207,7 +207,7 @@ class MessageEndEvent(Query):
     answer: ClassVar[type[Record]] = MessageEndAnswer
     message: Any
 
-    def answered(self, answer: MessageEndAnswer) -> Self:
+    def with_answer(self, answer: MessageEndAnswer) -> Self:
         """The last message counts, if it is of the same role."""
         old: Any = self.message
         new: Any = answer.message
@@ -255,7 +255,7 @@ class ToolCallEvent(Query):
     input: Json
     blocked: Block | None = None
 
-    def answered(self, answer: Block) -> Self:
+    def with_answer(self, answer: Block) -> Self:
         """The first one that blocks counts."""
         return replace(self, blocked=answer) if answer.block else self
 
@@ -264,7 +264,7 @@ class ToolCallEvent(Query):
         return replace(self, blocked=Block(reason=str(problem) or type(problem).__name__))
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether somebody has blocked it."""
         return self.blocked is not None
 
@@ -281,7 +281,7 @@ class ToolResultEvent(Query):
     is_error: bool = False
     usage: Usage | UnsetType = UNSET
 
-    def answered(self, answer: ToolResultAnswer) -> Self:
+    def with_answer(self, answer: ToolResultAnswer) -> Self:
         """Changes add up."""
         named = {name: getattr(answer, name) for name in answer.__struct_fields__}
         return replace(self, **{name: new for name, new in named.items() if new is not UNSET})
@@ -313,7 +313,7 @@ class BeforeProviderRequestEvent(Query):
 
     payload: Json
 
-    def answered(self, answer: Json) -> Self:
+    def with_answer(self, answer: Json) -> Self:
         """The last payload counts."""
         if not isinstance(answer, dict):
             raise TypeError(f"a payload is a dict, not {type(answer).__name__}")

@@ -52,12 +52,12 @@ class ProjectTrustEvent(Query):
     cwd: str
     decision: TrustAnswer = TrustAnswer(trusted="undecided")
 
-    def answered(self, answer: TrustAnswer) -> Self:
+    def with_answer(self, answer: TrustAnswer) -> Self:
         """The first decided answer counts."""
         return replace(self, decision=answer)
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether somebody has decided."""
         return self.decision.trusted != "undecided"
 
@@ -70,7 +70,7 @@ class ResourcesDiscoverEvent(Query):
     reason: Literal["startup", "reload"]
     found: ResourcesAnswer = ResourcesAnswer()
 
-    def answered(self, answer: ResourcesAnswer) -> Self:
+    def with_answer(self, answer: ResourcesAnswer) -> Self:
         """Paths add up."""
         found = ResourcesAnswer(
             skill_paths=self.found.skill_paths + answer.skill_paths,
@@ -118,7 +118,7 @@ class _Cancellable(Query):
     cancelled: bool = False
     skip_conversation_restore: bool = False
 
-    def answered(self, answer: Cancel) -> Self:
+    def with_answer(self, answer: Cancel) -> Self:
         """A cancellation is final."""
         return replace(
             self,
@@ -127,7 +127,7 @@ class _Cancellable(Query):
         )
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether somebody has cancelled."""
         return self.cancelled
 
@@ -151,12 +151,12 @@ class SessionBeforeCompactEvent(BeforeCompact):
 
     answer: ClassVar[type[Record]] = CompactDecision
 
-    def answered(self, answer: CompactDecision) -> Self:
+    def with_answer(self, answer: CompactDecision) -> Self:
         """The last answer counts; a compaction may be a dict with the names of the original."""
         given: Any = answer.compaction
         if isinstance(given, dict):
             answer = replace(answer, compaction=_compaction(given))
-        return super().answered(answer)
+        return super().with_answer(answer)
 
 
 def _compaction(given: Mapping[str, Any]) -> CompactionResult:
@@ -173,7 +173,7 @@ class SessionCompactingEvent(Query):
     reason: CompactionReason
     added: CompactingAnswer = CompactingAnswer()
 
-    def answered(self, answer: CompactingAnswer) -> Self:
+    def with_answer(self, answer: CompactingAnswer) -> Self:
         """What all say counts."""
         return replace(self, added=self.added.and_then(answer))
 
@@ -193,7 +193,7 @@ class SessionBeforeTreeEvent(Query):
     preparation: TreeMove
     decision: TreeDecision = TreeDecision()
 
-    def answered(self, answer: TreeDecision) -> Self:
+    def with_answer(self, answer: TreeDecision) -> Self:
         """Later answers add to and beat earlier ones."""
         given = {name: getattr(answer, name) for name in answer.__struct_fields__}
         if isinstance(given["summary"], dict):
@@ -202,7 +202,7 @@ class SessionBeforeTreeEvent(Query):
         return replace(self, decision=replace(self.decision, **new))
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether somebody has cancelled."""
         return self.decision.cancel
 
@@ -222,7 +222,7 @@ class UserBashEvent(Query):
     operations: RunCommand | None = None
     refused: str = ""
 
-    def answered(self, answer: UserBashAnswer) -> Self:
+    def with_answer(self, answer: UserBashAnswer) -> Self:
         """The first result, or way to get one, counts."""
         given = answer.result
         result = BashResult(**given) if isinstance(given, dict) else given
@@ -233,7 +233,7 @@ class UserBashEvent(Query):
         return replace(self, refused=str(problem) or type(problem).__name__)
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether there is nothing left to run."""
         return self.result is not None or self.operations is not None or bool(self.refused)
 
@@ -263,7 +263,7 @@ class CacheWarmingDecisionEvent(Query):
     continuation_probability: float
     action: Literal["warm", "stop"]
 
-    def answered(self, answer: CacheWarmingAnswer) -> Self:
+    def with_answer(self, answer: CacheWarmingAnswer) -> Self:
         """The last answer counts."""
         return replace(self, action=answer.action)
 
@@ -287,7 +287,7 @@ class SaidInput(Query):
     source: Literal["interactive", "rpc", "extension"] = "interactive"
     handled: bool = False
 
-    def answered(self, answer: InputAnswer) -> Self:
+    def with_answer(self, answer: InputAnswer) -> Self:
         """Changes add up until somebody has taken care of it."""
         if answer.action == "handled":
             return replace(self, handled=True)
@@ -297,7 +297,7 @@ class SaidInput(Query):
         return self
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether somebody has taken care of it."""
         return self.handled
 
@@ -353,12 +353,12 @@ class BeforeSwitch(Query):
     target_session_file: Path | None = None
     cancelled: bool = False
 
-    def answered(self, answer: SwitchDecision) -> Self:
+    def with_answer(self, answer: SwitchDecision) -> Self:
         """A cancellation is final."""
         return replace(self, cancelled=answer.cancel)
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether somebody has cancelled."""
         return self.cancelled
 
@@ -371,12 +371,12 @@ class BeforeFork(Query):
     cancelled: bool = False
     keep_conversation: bool = False
 
-    def answered(self, answer: SwitchDecision) -> Self:
+    def with_answer(self, answer: SwitchDecision) -> Self:
         """A cancellation is final."""
         return replace(self, cancelled=answer.cancel, keep_conversation=answer.keep_conversation)
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether somebody has cancelled."""
         return self.cancelled
 
@@ -410,7 +410,7 @@ class BeforeRun(Query):
     messages: tuple[SessionMessage, ...] = ()
     """Said after the prompt."""
 
-    def answered(self, answer: RunAnswer) -> Self:
+    def with_answer(self, answer: RunAnswer) -> Self:
         """The last instructions count, messages add up."""
         return replace(self, parts=answer.parts, messages=self.messages + answer.messages)
 
@@ -441,7 +441,7 @@ class UserBash(Query):
     result: BashResult | None = None
     refused: str = ""
 
-    def answered(self, answer: BashResult) -> Self:
+    def with_answer(self, answer: BashResult) -> Self:
         """The first result counts."""
         return replace(self, result=answer)
 
@@ -450,7 +450,7 @@ class UserBash(Query):
         return replace(self, refused=str(problem) or type(problem).__name__)
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether there is nothing left to run."""
         return self.result is not None or bool(self.refused)
 
@@ -463,6 +463,6 @@ class WarmCache(Query):
     continuation_probability: float
     action: Literal["warm", "stop"]
 
-    def answered(self, answer: Literal["warm", "stop"]) -> Self:
+    def with_answer(self, answer: Literal["warm", "stop"]) -> Self:
         """The last answer counts."""
         return replace(self, action=answer)

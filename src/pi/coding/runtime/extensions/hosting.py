@@ -101,8 +101,8 @@ class ExtensionHosting:
         ``session`` makes what they reach it by, and gives that to the host.
         """
         self._core, self._serve, self._discovered = core, session, discovered
-        self._bus.on(Switched, self._arrived)
-        self._bus.on(SessionStarted, self._begun)
+        self._bus.subscribe(Switched, self._arrived)
+        self._bus.subscribe(SessionStarted, self._begun)
         if self._lender.host is not None:
             self._bring_together(session)
 

@@ -33,9 +33,11 @@ class SessionExtensions(ExtensionCalls):
 
         ``reloaded`` is called when it is the same one, but with other extensions.
         """
-        self._bus.on(Switched, lambda event: moved())
-        self._bus.on(TreeMoved, lambda event: moved())
-        self._bus.on(SessionStarted, lambda event: reloaded() if event.reason == "reload" else None)
+        self._bus.subscribe(Switched, lambda event: moved())
+        self._bus.subscribe(TreeMoved, lambda event: moved())
+        self._bus.subscribe(
+            SessionStarted, lambda event: reloaded() if event.reason == "reload" else None
+        )
 
     async def settled(self) -> None:
         """Until the runs that extensions have begun are over."""

@@ -143,7 +143,7 @@ class RunningSession:
 
     async def start(self) -> None:
         """Tell everybody that the session is there."""
-        await self._core.bus.tell(SessionStarted(reason="startup"))
+        await self._core.bus.emit(SessionStarted(reason="startup"))
 
     async def close(self) -> None:
         """End what is under way, store what there is, and let everything go."""
@@ -153,7 +153,7 @@ class RunningSession:
         self.shell.stop()
         await self.stop()
         self.shell.flush()
-        await self._core.bus.tell(SessionEnding(reason="quit"))
+        await self._core.bus.emit(SessionEnding(reason="quit"))
         self._core.log.close()
         await self._core.workspace.close()
         await self._close()

@@ -38,7 +38,7 @@ class CacheWarming:
         self._waiting: asyncio.Task[None] | None = None
         self._spent: list[UsageEntry] = []
         """What it has cost in a run; the log gets it when the run is over."""
-        core.bus.on(SessionEnding, lambda _: self._stop())
+        core.bus.subscribe(SessionEnding, lambda _: self._stop())
 
     async def hear(self, event: object) -> None:
         """Follow what the agent tells."""
@@ -86,7 +86,7 @@ class CacheWarming:
             await self._core.host.clock.sleep(seconds)
             probability = 1.0 if self._core.agent.is_running else PATIENCE**times
             question = decision(self._core.agent.model, tokens, probability)
-            if (await self._core.bus.ask(question)).action == "stop":
+            if (await self._core.bus.query(question)).action == "stop":
                 return
             await self._read_again()
 

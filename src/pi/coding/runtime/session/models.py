@@ -170,7 +170,7 @@ class ModelSelection:
         known = chosen_model(core.log)
         if known is None or (known.provider, known.model_id) != (model.provider, model.id):
             await core.add(ModelChange(provider=model.provider, model_id=model.id))
-        await core.bus.tell(ModelSelected(model=model, previous=previous, source=source))
+        await core.bus.emit(ModelSelected(model=model, previous=previous, source=source))
         if previous is None or not previous.reasoning:
             thinking = thinking or core.workspace.values.default_thinking_level
         await self.think(thinking or self.thinking_level)
@@ -202,7 +202,7 @@ class ModelSelection:
         core.agent.thinking_level = allowed
         await core.add(ThinkingLevelChange(thinking_level=allowed))
         await core.tell(ThinkingLevelChanged(level=allowed))
-        await core.bus.tell(ThinkingLevelSelected(level=allowed, previous=previous))
+        await core.bus.emit(ThinkingLevelSelected(level=allowed, previous=previous))
 
     async def cycle_thinking(self) -> ThinkingLevel | None:
         """The next level that the model knows; ``None`` when it knows only one."""

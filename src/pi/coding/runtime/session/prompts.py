@@ -150,7 +150,7 @@ class PromptRunner:
         given = Input(text=text, images=tuple(images), source=source, streaming=streaming)
         if core.agent.is_running and streaming is None:
             raise AgentBusy(BUSY)
-        given = await core.bus.ask(given)
+        given = await core.bus.query(given)
         if given.handled:
             await _call(accepted)
             return None
@@ -220,7 +220,7 @@ class PromptRunner:
             await self._core.elsewhere.prompt(text, images, streaming=streaming)
             return
         said = Input(text=text, images=tuple(images), source=source, streaming=streaming)
-        given = await self._core.bus.ask(said)
+        given = await self._core.bus.query(said)
         if not given.handled:
             text = self.expanded(given.text)
             await self._enqueue(await self._message(text, given.images), streaming)
@@ -287,11 +287,11 @@ class PromptRunner:
     async def _instructed(self, message: UserMessage) -> tuple[SessionMessage, ...]:
         """Let others change the instructions of a run; gives what they add to what is said."""
         core = self._core
-        if not core.bus.heard(BeforeRun):
+        if not core.bus.has_subscribers(BeforeRun):
             return ()
         pictures = tuple(block for block in message.content if isinstance(block, Image))
         given = BeforeRun(text=message_text(message), images=pictures, parts=self.parts())
-        asked = await core.bus.ask(given)
+        asked = await core.bus.query(given)
         if asked.parts is not given.parts:
             core.agent.system_prompt = self._sections(asked.parts)
         return asked.messages

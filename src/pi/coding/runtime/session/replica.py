@@ -67,7 +67,7 @@ class ReplicaFollower:
         """Have the leaf where it is there, and whoever shows the branch look at it again."""
         before = self._log.leaf_id
         self._log.move_to(id)
-        await self._core.bus.tell(TreeMoved(new_leaf_id=id, old_leaf_id=before))
+        await self._core.bus.emit(TreeMoved(new_leaf_id=id, old_leaf_id=before))
 
     def _adopt(self, entry: Json | bytes | str) -> None:
         if isinstance(entry, dict):

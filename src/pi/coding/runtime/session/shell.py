@@ -40,7 +40,7 @@ class UserShell:
             cwd=str(core.workspace.cwd),
             on_text=on_text,
         )
-        asked = await core.bus.ask(question)
+        asked = await core.bus.query(question)
         if asked.refused:
             raise PiError(asked.refused)
         result = asked.result or await core.workspace.commands.run(command, on_text=on_text)

@@ -172,10 +172,10 @@ class SessionSwitcher:
 
     async def _forbidden(self, reason: SwitchReason, target: Path | None = None) -> bool:
         question = BeforeSwitch(reason=reason, target_session_file=target)
-        return (await self._core.bus.ask(question)).cancelled
+        return (await self._core.bus.query(question)).cancelled
 
     async def _ask_to_fork(self, id: str | None, position: Literal["before", "at"]) -> BeforeFork:
-        asked = await self._core.bus.ask(BeforeFork(entry_id=id, position=position))
+        asked = await self._core.bus.query(BeforeFork(entry_id=id, position=position))
         if asked.cancelled or not await self._forbidden("fork"):
             return asked
         return replace(asked, cancelled=True)
@@ -193,7 +193,7 @@ class SessionSwitcher:
             # Also where the directory stays: extensions are loaded again, and there may be some
             # by now that nobody was asked about. While those that may decide are still loaded.
             trust = await self._decide_trust(cwd)
-            await core.bus.tell(SessionEnding(reason=reason, target_session_file=log.file))
+            await core.bus.emit(SessionEnding(reason=reason, target_session_file=log.file))
             await self._work_in(await self._workspace_under(trust, cwd, core.workspace))
         except BaseException:
             log.close()
@@ -203,8 +203,8 @@ class SessionSwitcher:
         core.agent.reset(core.conversation)
         core.began = core.host.clock.monotonic()
         await self._follow(elsewhere)
-        await core.bus.tell(Switched(reason=reason, previous_session_file=previous))
-        await core.bus.tell(SessionStarted(reason=reason, previous_session_file=previous))
+        await core.bus.emit(Switched(reason=reason, previous_session_file=previous))
+        await core.bus.emit(SessionStarted(reason=reason, previous_session_file=previous))
         self._begun()
 
     async def _work_in(self, workspace: Workspace) -> None:

@@ -38,7 +38,7 @@ class TreeMoves:
     def abort(self) -> None:
         """Stop the summary; the leaf then stays where it is."""
         if self._abort is not None:
-            self._abort.want()
+            self._abort.request()
 
     async def go_to(
         self,
@@ -62,7 +62,7 @@ class TreeMoves:
             replace_instructions=replace_instructions,
             label=label,
         )
-        asked = await core.bus.ask(BeforeTree(move=move))
+        asked = await core.bus.query(BeforeTree(move=move))
         if asked.cancelled:
             return Navigated(cancelled=True)
         # Whoever chose "No summary" gets none, whatever an extension has at hand.
@@ -118,5 +118,5 @@ class TreeMoves:
             summary_entry=summary if isinstance(summary, BranchSummary) else None,
             from_extension=from_hook,
         )
-        await core.bus.tell(moved)
+        await core.bus.emit(moved)
         return Navigated(text=there.text, summary_id=summary.id if summary else None)
