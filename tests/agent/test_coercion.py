@@ -26,7 +26,7 @@ def walked(schema: Json, value: Any, *, fill_defaults: bool = True) -> tuple[Any
     walk = Coercion(FlatSchemas(schema), fill_defaults=fill_defaults)
     result = walk.apply(value, schema)
     places = [".".join(map(str, problem.place)) for problem in walk.problems]
-    told = [f"{at}: {p.says}" for at, p in zip(places, walk.problems, strict=True)]
+    told = [f"{at}: {p.message}" for at, p in zip(places, walk.problems, strict=True)]
     return result, told
 
 

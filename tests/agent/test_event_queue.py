@@ -26,7 +26,7 @@ async def test_events_are_told_one_after_another_in_the_order_in_which_they_were
         queue.put(AgentStart())
         queue.put(TurnStart())
         assert told.events == []
-        await queue.told()
+        await queue.drain()
         assert told.events == ["agent_start", "turn_start"]
 
     assert await tasks_left() == set()

@@ -49,21 +49,21 @@ def test_kinds_are_named_as_in_json(value: Any, expected: str) -> None:
 def test_a_misfit_says_what_would_fit_and_what_came() -> None:
     assert wrong_type(("a",), ["a string", "null", "null"], 5) == ArgumentIssue(
         place=("a",),
-        says="must be a string or null (got number)",
-        wanted=("a string", "null"),
+        message="must be a string or null (got number)",
+        expected=("a string", "null"),
         got=5,
     )
-    assert wrong_type((), ['"x"', "null"], "y").says == 'must be "x" or null (got "y")'
-    assert wrong_type((), [], 1) == ArgumentIssue(place=(), says="is not accepted here")
+    assert wrong_type((), ['"x"', "null"], "y").message == 'must be "x" or null (got "y")'
+    assert wrong_type((), [], 1) == ArgumentIssue(place=(), message="is not accepted here")
 
 
 def test_many_options_are_not_all_listed() -> None:
-    says = wrong_type((), [str(number) for number in range(100)], "x").says
+    says = wrong_type((), [str(number) for number in range(100)], "x").message
     assert says.endswith(', 19 or one of 80 other values (got "x")')
 
 
 def test_long_values_are_cut_and_many_problems_counted() -> None:
-    problems = [ArgumentIssue(place=("a", index), says="is wrong") for index in range(25)]
+    problems = [ArgumentIssue(place=("a", index), message="is wrong") for index in range(25)]
     received = {
         "text": "x" * 1000,
         "list": list(range(30)),
@@ -90,14 +90,17 @@ def test_what_is_not_json_is_shown_as_python_would() -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ({"x": "1"}, ArgumentIssue(place=("x",), says="Expected int, got str")),
-        ({}, ArgumentIssue(place=(), says="Object missing required field x")),
+        ({"x": "1"}, ArgumentIssue(place=("x",), message="Expected int, got str")),
+        ({}, ArgumentIssue(place=(), message="Object missing required field x")),
         (
             {"x": 1, "names": {"a": [1, None]}},
-            ArgumentIssue(place=("names", 1), says="Expected int, got null"),
+            ArgumentIssue(place=("names", 1), message="Expected int, got null"),
         ),
-        ({"x": 1, "names": {1: []}}, ArgumentIssue(place=("names",), says="Expected str, got int")),
-        ({"x": -1}, ArgumentIssue(place=(), says="x is left of the page")),
+        (
+            {"x": 1, "names": {1: []}},
+            ArgumentIssue(place=("names",), message="Expected str, got int"),
+        ),
+        ({"x": -1}, ArgumentIssue(place=(), message="x is left of the page")),
     ],
 )
 def test_what_msgspec_says_becomes_a_problem_at_its_place(
@@ -114,5 +117,5 @@ def test_what_pydantic_says_becomes_problems_at_their_places() -> None:
             return [{"loc": ("a", 0), "msg": "Input should be shorter", "type": "x"}]
 
     assert decoding_problems(Refusal()) == [
-        ArgumentIssue(place=("a", 0), says="Input should be shorter")
+        ArgumentIssue(place=("a", 0), message="Input should be shorter")
     ]

@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from pi.agent.events import ToolExecutionEnd, ToolExecutionUpdate
 from pi.agent.policy import Policy, ToolRefused
-from pi.agent.tools.define import MOST_TEXT, make_tool, tool
+from pi.agent.tools.define import MAX_TEXT, make_tool, tool
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.builder import INVALID_ARGUMENTS
 from pi.ai.messages import AssistantMessage, Json, Text, ToolCall, ToolResultMessage
@@ -108,13 +108,13 @@ async def test_whatever_a_tool_does_its_call_gets_one_result_and_the_run_goes_on
 
 async def test_a_huge_result_is_cut() -> None:
     async def huge(arguments: Json, ctx: ToolContext) -> str:
-        return "x" * (MOST_TEXT + 5)
+        return "x" * (MAX_TEXT + 5)
 
     stage = Stage(calls("odd"), says("done"), tools=[odd_tool("odd", huge)])
 
     await stage.agent.prompt("go")
 
-    assert len(stage.texts[0]) < MOST_TEXT + 200
+    assert len(stage.texts[0]) < MAX_TEXT + 200
     assert "Output cut" in stage.texts[0]
 
 

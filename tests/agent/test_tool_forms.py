@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pi.agent.tools.define import MOST_TEXT, make_tool, to_tool_result, tool
+from pi.agent.tools.define import MAX_TEXT, make_tool, to_tool_result, tool
 from pi.agent.tools.json_schema import BadSchema
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.messages import Image, Text
@@ -255,16 +255,16 @@ def test_a_value_that_cannot_be_written_gives_an_error() -> None:
 def test_a_huge_result_is_cut_and_says_so() -> None:
     notice = "[Output cut: only the first 1,000,000 of 1,000,015 characters are shown.]"
     huge = ToolResult(
-        content=(Text(text="a" * 10), PICTURE, Text(text="b" * MOST_TEXT), Text(text="c" * 5)),
+        content=(Text(text="a" * 10), PICTURE, Text(text="b" * MAX_TEXT), Text(text="c" * 5)),
         details=1,
     )
     assert to_tool_result(huge) == ToolResult(
         content=(
             Text(text="a" * 10),
             PICTURE,
-            Text(text="b" * (MOST_TEXT - 10)),
+            Text(text="b" * (MAX_TEXT - 10)),
             Text(text=notice),
         ),
         details=1,
     )
-    assert to_tool_result("x" * MOST_TEXT) == ToolResult.of("x" * MOST_TEXT)
+    assert to_tool_result("x" * MAX_TEXT) == ToolResult.of("x" * MAX_TEXT)

@@ -1,4 +1,4 @@
-"""An abort, and waiting that it ends."""
+"""Abort signal of a run, and waits that it cancels."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ T = TypeVar("T")
 
 
 class Aborted(Exception):
-    """What was waited for will not come, because the run is to end."""
+    """The wait was cancelled because the run is being aborted."""
 
 
 class Abort:
-    """Somebody's wish that a run ends. Whoever works for the run is given it, and obeys."""
+    """Abort signal of one run."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -26,13 +26,13 @@ class Abort:
 
     @property
     def requested(self) -> bool:
-        """Whether the wish has been uttered."""
+        """Whether an abort was requested."""
         return self._requested
 
     def request(self) -> None:
-        """End what is under way; what begins later ends at once. Saying it twice changes nothing.
+        """Request the abort: current waits are cancelled, later waits raise at once. Idempotent.
 
-        Never raises in the caller: a hook that aborts its own run is not cut itself.
+        Never raises in the caller: a hook that aborts its own run is not cancelled itself.
         """
         if not self._requested:
             self._requested = True
@@ -41,7 +41,7 @@ class Abort:
 
     @contextmanager
     def on_abort(self, stop: Callable[[], object]) -> Iterator[None]:
-        """Have ``stop`` called when the abort comes; at once if it has come already."""
+        """Call ``stop`` on abort; immediately if the abort was already requested."""
         self._stops.append(stop)
         try:
             if self._requested:
@@ -51,7 +51,7 @@ class Abort:
             self._stops.remove(stop)
 
     async def wait(self, work: Callable[[], Awaitable[T]], *, grace: float = 0) -> T:
-        """What ``work`` gives, or ``Aborted`` when the abort came ``grace`` seconds ago."""
+        """Return the result of ``work``; raises ``Aborted`` ``grace`` seconds after an abort."""
         if self._requested and not grace:
             raise Aborted
         cut = _AbortableWait(self._clock, grace)
@@ -60,7 +60,7 @@ class Abort:
 
 
 class _AbortableWait:
-    """The end of one wait: at once, or after a while."""
+    """Cancels one wait, immediately or after a grace period."""
 
     def __init__(self, clock: Clock, grace: float) -> None:
         waiter = asyncio.current_task()
@@ -83,7 +83,7 @@ class _AbortableWait:
             return await work()
         except asyncio.CancelledError as cancelled:
             if self._waiter.cancelling() > before + self._done:
-                raise  # somebody else cancels the whole run
+                raise  # the whole run is cancelled, not only this wait
             if self._done:
                 raise Aborted from None
             raise RuntimeError("What was waited for was cancelled.") from cancelled

@@ -1,4 +1,4 @@
-"""An agent: a conversation, a model, tools, and one run at a time."""
+"""The agent: a conversation, a model, tools, and one run at a time."""
 
 from __future__ import annotations
 
@@ -50,31 +50,29 @@ from pi.ai.stream import EventStream
 from pi.base.clock import Clock, SystemClock
 from pi.base.records import Record, replace
 
-# How far an agent has come with its run.
-
 
 class RunState:
-    """Follows what an agent tells; nothing is open between two runs."""
+    """Progress of the current run, updated from events. Empty between runs."""
 
     def __init__(self) -> None:
         self.open_calls: set[str] = set()
-        """The calls of tools that have not ended."""
+        """Ids of the tool calls that have not ended."""
         self.error: str | None = None
-        """Why the last answer failed, if it did."""
+        """Error of the last response, if it failed."""
         self._answer: EventStream | None = None
         self._answering = False
 
     @property
     def partial_answer(self) -> AssistantMessage | None:
-        """The answer that is being streamed, as far as it has come."""
+        """The response being streamed, so far."""
         return self._answer.partial if self._answering and self._answer is not None else None
 
     def start_response(self, answer: EventStream) -> None:
-        """The model was asked; this is what it will answer."""
+        """Remember the stream of the response that was just requested."""
         self._answer = answer
 
     def handle(self, event: AgentEvent) -> None:
-        """Take what the agent tells."""
+        """Update the state from an event."""
         match event:
             case MessageStart(message=AssistantMessage()):
                 self._answering = True
@@ -89,21 +87,21 @@ class RunState:
                 pass
 
     def end(self) -> None:
-        """The run is over."""
+        """Reset after the run."""
         self._answer = None
         self._answering = False
         self.open_calls.clear()
 
 
 StreamFn: TypeAlias = Callable[[Model, Context, StreamOptions], EventStream]
-"""Reaches a model; ``Models.stream_simple`` is one."""
+"""Streams a model response; ``Models.stream_simple`` is one."""
 
 _inside: ContextVar[frozenset[Abort]] = ContextVar("inside", default=frozenset())
-"""The runs that the current task works for, each known by its abort; nested ones included."""
+"""The runs that the current task belongs to, nested ones included, identified by their abort."""
 
 
 class AgentState(Record):
-    """What an agent is at this moment."""
+    """Snapshot of an agent."""
 
     system_prompt: str
     model: Model
@@ -117,7 +115,7 @@ class AgentState(Record):
 
 
 class Agent:
-    """Asks a model, runs the tools it wants, and asks again.
+    """Sends requests to a model, runs the requested tools, and repeats.
 
     ``model``, ``thinking_level``, ``system_prompt`` and ``tools`` may be set at any time; the next
     request uses them.
@@ -146,12 +144,12 @@ class Agent:
         self.tools = tuple(tools)
         self.policies = tuple(policies)
         self.finish: Finish = unchanged
-        """Asked about every message but the model's, before it is kept."""
+        """Called with every message except model responses before it is stored; may replace it."""
         self.inbox = MessageQueues(steering=steering_mode, follow_up=follow_up_mode)
         self.open_answer = StreamingResponse()
-        """The answer that is being streamed, for whoever wants it cut."""
+        """The response being streamed; used to interrupt it from outside the stream."""
         self.progress = RunState()
-        """How far the run has come."""
+        """Progress of the current run."""
         self._conversation: Conversation = (
             MemoryConversation() if conversation is None else conversation
         )
@@ -164,16 +162,16 @@ class Agent:
         self._abort: Abort | None = None
         self._task: asyncio.Task[Next] | None = None
 
-    # Asking --------------------------------------------------------------------------------------
+    # Prompting -----------------------------------------------------------------------------------
 
     async def prompt(
         self,
         message: str | AgentMessage | Sequence[AgentMessage],
         images: Sequence[Image] = (),
     ) -> Next:
-        """Start a run and wait for its end. ``AgentBusy`` while another one is under way.
+        """Start a run and wait for its end. Raises ``AgentBusy`` while another run is active.
 
-        Gives what the last boundary decided: reason and exit code if a policy stopped the run.
+        Returns the decision of the last boundary: reason and exit code if a policy stopped the run.
         """
         if isinstance(message, str):
             message = user_message(message, images, now_ms=self._clock.now_ms())
@@ -181,7 +179,7 @@ class Agent:
         return await self._run(tuple(messages))
 
     async def continue_(self) -> Next:
-        """Answer what is there: the last message must be a person's or a tool's."""
+        """Continue the conversation; its last message must be a user message or a tool result."""
         self.must_be_idle()
         last = self._projection.messages(self._conversation.messages())[-1:]
         if not last or not isinstance(last[0], UserMessage | ToolResultMessage):
@@ -189,17 +187,17 @@ class Agent:
         return await self._run(())
 
     async def steer(self, message: str | AgentMessage, images: Sequence[Image] = ()) -> None:
-        """Have ``message`` delivered after the tools of the current turn."""
+        """Queue ``message`` for delivery after the tools of the current turn."""
         self.inbox.steer(self._queued(message, images))
         await self._listeners.emit_after_current(self.inbox.update())
 
     async def follow_up(self, message: str | AgentMessage, images: Sequence[Image] = ()) -> None:
-        """Have ``message`` delivered when the agent would stop."""
+        """Queue ``message`` for delivery when the agent would stop."""
         self.inbox.follow_up(self._queued(message, images))
         await self._listeners.emit_after_current(self.inbox.update())
 
     async def clear_queue(self) -> tuple[tuple[AgentMessage, ...], tuple[AgentMessage, ...]]:
-        """Take back what was queued: steering and follow-ups."""
+        """Empty the queues; returns the steering and the follow-up messages."""
         taken = self.inbox.clear()
         await self._listeners.emit_after_current(self.inbox.update())
         return taken
@@ -207,19 +205,19 @@ class Agent:
     # Stopping and waiting ------------------------------------------------------------------------
 
     def abort(self) -> None:
-        """Ask the run to end; what was said is kept and queues stay as they are."""
+        """Abort the run. Messages so far are kept and the queues do not change."""
         if self._abort is not None:
             self._abort.request()
 
     async def wait_for_idle(self) -> None:
-        """Until no run is under way and every listener has heard of its end."""
+        """Wait until no run is active and all listeners have handled its last event."""
         self._not_from_inside("wait for the end of the run")
         while self._task is not None:
             await asyncio.wait({self._task})
 
     def must_be_idle(self) -> None:
-        """For what a run forbids: ``AgentBusy`` during one, ``WouldDeadlock`` from inside it."""
-        self._not_from_inside("begin something that needs its end")
+        """Raise ``AgentBusy`` during a run, ``WouldDeadlock`` from inside it."""
+        self._not_from_inside("start work that needs the run to end")
         if self._task is not None:
             raise AgentBusy(
                 "Agent is already processing a prompt.",
@@ -227,46 +225,46 @@ class Agent:
             )
 
     def reset(self, conversation: Conversation | None = None) -> None:
-        """Begin a new conversation, in memory or where it is given, with empty queues.
+        """Start a new conversation with empty queues: ``conversation``, or one in memory.
 
-        Prompt and tools stay. Refused during a run.
+        Prompt and tools stay. Raises ``AgentBusy`` during a run.
         """
         self.must_be_idle()
         self._conversation = MemoryConversation() if conversation is None else conversation
         self.inbox.clear()
         self.progress.error = None
 
-    # Watching ------------------------------------------------------------------------------------
+    # Events and state ----------------------------------------------------------------------------
 
     def subscribe(self, listener: Listener, *, updates: bool = True) -> Callable[[], None]:
-        """Have ``listener`` called with every event, in order; gives what ends that.
+        """Subscribe to all events in order; returns an unsubscribe function.
 
-        Without ``updates`` it is spared what is told with every token.
+        Without ``updates`` the listener does not get the per-token ``MessageUpdate`` events.
         """
         return self._listeners.add(listener, updates=updates)
 
     async def emit(self, event: AgentEvent) -> None:
-        """Tell everybody an event of the program around the agent, in order with its own."""
+        """Emit an event of the application, in order with the agent's own events."""
         await self._listeners.emit_after_current(event)
 
     @property
     def conversation(self) -> Conversation:
-        """Where messages are kept; ``reset`` gives another one."""
+        """The conversation; ``reset`` replaces it."""
         return self._conversation
 
     @property
     def is_running(self) -> bool:
-        """Whether a run is under way; ``state`` says the same and more, at a price."""
+        """Whether a run is active; cheaper than ``state``."""
         return self._task is not None
 
     def next_request(self) -> Request:
-        """What would be asked now, before policies change it; nothing is sent or stored."""
+        """The request that would be sent now, before policies. Sends and stores nothing."""
         request = self._request()
         return replace(request, messages=(*request.messages, *self._changes()))
 
     @property
     def state(self) -> AgentState:
-        """Everything about the agent, as it is now."""
+        """Snapshot of the agent."""
         return AgentState(
             system_prompt=prompt_text(self.system_prompt),
             model=self.model,
@@ -291,7 +289,7 @@ class Agent:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            abort.request()  # the caller has gone; the run still ends in order
+            abort.request()  # the caller was cancelled; the run still ends in order
             await asyncio.wait({task})
             raise
 
@@ -337,7 +335,7 @@ class Agent:
 
     def _ask(self, request: Request) -> EventStream:
         messages = request.messages
-        if request.tools != self._declared():  # a policy wants others for this request alone
+        if request.tools != self._declared():  # a policy changed the tools for this request only
             said = [message for message in messages if isinstance(message, SystemMessage)]
             now_ms = self._clock.now_ms()
             messages = (*messages, *instruction_changes(said, None, request.tools, now_ms=now_ms))
@@ -359,6 +357,6 @@ class Agent:
     def _not_from_inside(self, what: str) -> None:
         if self._abort in _inside.get():
             raise WouldDeadlock(
-                f"Something inside the run wants to {what}.",
+                f"Cannot {what} from inside the run.",
                 hint="Queue a message instead, or do it when the agent is idle.",
             )

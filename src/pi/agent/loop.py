@@ -1,7 +1,8 @@
-"""The loop: ask, run the tools that the answer wants, ask again.
+"""The agent loop: send a request, run the tool calls of the response, repeat.
 
-It knows no policy, no tool and no provider. Every step has the same order: transform, append to
-the log, tell.
+``Loop`` is one run; ``AgentRun`` goes from a prompt to idle: one run, the runs that policies add,
+and the boundaries around them. The loop knows no particular policy, tool or provider. Every step
+has the same order: transform, append to the log, emit.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 class Turn(Struct):
-    """What one turn came to."""
+    """Result of one turn."""
 
     answered: ModelResponse
     results: tuple[ToolResultMessage, ...] = ()
@@ -43,7 +44,7 @@ class Turn(Struct):
 
     @property
     def outcome(self) -> Literal["completed", "aborted", "error"]:
-        """How it ended."""
+        """How the turn ended."""
         match self.answered.message.stop_reason:
             case "error" | "aborted" as reason:
                 return reason
@@ -67,7 +68,7 @@ class Loop:
         self._added: list[AgentMessage] = []
 
     async def run(self, prompts: Sequence[AgentMessage]) -> Turn:
-        """Turn after turn until there is nothing left to do; gives the last one."""
+        """Run turns until there is nothing left to do; returns the last turn."""
         context = self._context
         await context.emit(AgentStart())
         turn = await self._turn(chain(prompts, self._taken(context.inbox.drain_steering())))
@@ -84,8 +85,8 @@ class Loop:
         await self._context.emit(TurnStart())
         try:
             turn = await self._take_turn(messages)
-        except Exception as bug:
-            turn = await self._break_off(bug)
+        except Exception as error:
+            turn = await self._break_off(error)
         await self._context.emit(TurnEnd(message=turn.answered.message, tool_results=turn.results))
         return turn
 
@@ -97,7 +98,7 @@ class Loop:
         turn.next = turn.answered.next
         try:
             self._keep(turn.answered.message)
-        finally:  # whoever saw it begin sees it end, kept or not
+        finally:  # subscribers that saw the start also see the end, even if storing failed
             await context.emit(MessageEnd(message=turn.answered.message))
         if turn.outcome == "completed" and turn.answered.message.tool_calls:
             await self._run_tools(turn)
@@ -114,7 +115,7 @@ class Loop:
         return turn
 
     async def _run_tools(self, turn: Turn) -> None:
-        from pi.agent.tool_calls import ToolBatch  # the first request does not wait for it
+        from pi.agent.tool_calls import ToolBatch  # deferred: the first request does not need it
 
         context = self._context
         batch = ToolBatch(
@@ -130,7 +131,7 @@ class Loop:
         turn.results = tuple([await self._deliver(result) for result in turn.results])
 
     async def _break_off(self, bug: Exception) -> Turn:
-        """End a turn that failed with an answer that says so."""
+        """End a turn that failed with an error message in place of the response."""
         log.error("a turn failed", exc_info=bug)
         context = self._context
         reason: Literal["aborted", "error"] = "aborted" if context.abort.requested else "error"
@@ -140,18 +141,18 @@ class Loop:
         try:
             self._keep(message)
         except Exception:
-            log.exception("the failure could not be kept")
+            log.exception("the error message could not be stored")
         await context.emit(MessageStart(message=message))
         await context.emit(MessageEnd(message=message))
         return Turn(ModelResponse(message))
 
     def _goes_on_with(self, turn: Turn) -> Iterator[AgentMessage] | None:
-        """Where the next turn's messages come from; ``None`` when there is no next turn."""
+        """Return the messages of the next turn; ``None`` if there is no next turn."""
         inbox = self._context.inbox
         if turn.next.action == "stop" or turn.next.opens_run or turn.terminated:
             return None
         if self._context.abort.requested:
-            # Tools that were cancelled are answered by one last turn that fails at once.
+            # Cancelled tools get one last turn, which fails at once.
             return iter(()) if turn.results else None
         if turn.next.action == "again" or turn.results:
             return self._taken(inbox.drain_steering())
@@ -162,12 +163,12 @@ class Loop:
         return self._taken(inbox.drain_follow_up()) if inbox.follow_ups else None
 
     def _taken(self, queue: Iterator[AgentMessage]) -> Iterator[AgentMessage]:
-        """What a queue gives until an abort comes: a run that ends must not swallow messages."""
+        """Take from a queue until an abort: a run that ends must not consume messages."""
         while not self._context.abort.requested and (message := next(queue, None)) is not None:
             yield message
 
     async def _deliver(self, message: AgentMessage) -> AgentMessage:
-        """Put a message that is already whole into the log and tell it; gives what was put."""
+        """Store and emit a complete message; returns the stored message."""
         if self._context.inbox.take_changed():
             await self._context.emit(self._context.inbox.update())
         message = await self._context.finish(message)
@@ -181,28 +182,25 @@ class Loop:
         self._added.append(message)
 
 
-# From a prompt to idle: one run, those that a policy adds, and the boundaries around them.
-
-
 class AgentRun:
-    """Everything that one prompt sets off."""
+    """All runs that one prompt causes."""
 
     def __init__(self, context: AgentRunContext) -> None:
         self._context = context
 
     async def run(self, prompts: Sequence[AgentMessage]) -> Next:
-        """Answer ``prompts`` until the agent is idle; gives what the last boundary decided."""
+        """Run until the agent is idle; returns the decision of the last boundary."""
         context = self._context
         await self._begin()
         while True:
             turn = await Loop(context).run(prompts)
             ended = await self._ended(turn)
-            if ended.action == "stop" or context.abort.requested:  # whatever anybody else wants
+            if ended.action == "stop" or context.abort.requested:  # overrides all other decisions
                 break
             if ended.action == "again":
                 prompts = ()
             elif turn.outcome == "completed" and context.inbox:
-                # Queued too late for the run that has ended: it must not lie there.
+                # Queued after the last check of the run: deliver it now, not with the next prompt.
                 prompts = () if context.inbox.steering else tuple(context.inbox.drain_follow_up())
             else:
                 break
@@ -216,26 +214,26 @@ class AgentRun:
         if first.action != "stop":
             first = await prepare(first, context.abort)
         if first.action == "stop":
-            raise PromptRefused(first.reason or "A policy does not want this prompt.")
+            raise PromptRefused(first.reason or "The prompt was rejected by a policy.")
 
     async def _ended(self, turn: Turn) -> Next:
-        """What somebody wants now that a run has ended."""
-        context, wanted = self._context, turn.next
-        if wanted.opens_run:
-            wanted = await prepare(wanted, context.abort)
-            if wanted.opens_run and not context.abort.requested:
-                return wanted
+        """Return the policies' decision after a run."""
+        context, decision = self._context, turn.next
+        if decision.opens_run:
+            decision = await prepare(decision, context.abort)
+            if decision.opens_run and not context.abort.requested:
+                return decision
         at = Boundary(
             kind="settle",
             outcome="aborted" if context.abort.requested else turn.outcome,
             error=turn.answered.error,
             answer=turn.answered.message,
-            # A run that was stopped stays stopped; what it drafted is in the log already.
-            next=replace(wanted, entries=()) if wanted.action == "stop" else Next(),
+            # A stopped run stays stopped; its draft entries are already stored.
+            next=replace(decision, entries=()) if decision.action == "stop" else Next(),
         )
-        wanted = await decide(context.policies, at, context.abort)
+        decision = await decide(context.policies, at, context.abort)
         try:
-            await context.add(wanted.entries)
+            await context.add(decision.entries)
         except Exception:
-            log.exception("what policies drafted at the end could not be kept")
-        return wanted if wanted.action == "stop" else await prepare(wanted, context.abort)
+            log.exception("draft entries of policies could not be stored after the run")
+        return decision if decision.action == "stop" else await prepare(decision, context.abort)

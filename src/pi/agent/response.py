@@ -1,4 +1,4 @@
-"""One answer: the request that policies agree on, its stream, and what is kept of it."""
+"""Streams one model response: request, stream, and the message to store."""
 
 from __future__ import annotations
 
@@ -25,35 +25,32 @@ from pi.base.records import replace
 log = logging.getLogger(__name__)
 
 
-# The answer that is being streamed, as somebody outside the stream may cut it.
-
-
 MessageToken = NewType("MessageToken", int)
-"""Stands for one answer of an agent; no other answer of it ever has the same."""
+"""Identifies one response of an agent; never reused."""
 
 
 class StreamingResponse:
-    """Knows whether an answer is open, and who wants it cut.
+    """The response being streamed, so that code outside the stream can interrupt it.
 
-    Whoever finds out later than at its delta that an answer should not go on cannot raise
-    ``Interrupt`` any more; with the token of that answer they can still say it here.
+    A policy that decides after the delta was delivered can no longer raise ``Interrupt``; it calls
+    ``interrupt`` with the token of the response instead.
     """
 
     def __init__(self) -> None:
         self.cut: Interrupt | None = None
-        """Why the newest answer is to end, if somebody wants that."""
+        """The interrupt of the newest response, if any."""
         self._newest = 0
         self._stop: Callable[[], None] | None = None
 
     @property
     def token(self) -> MessageToken | None:
-        """Stands for the answer that is open; ``None`` between answers, and once it is cut."""
+        """Token of the open response; ``None`` between responses and after an interrupt."""
         is_open = self._stop is not None and self.cut is None
         return MessageToken(self._newest) if is_open else None
 
     @contextmanager
     def streaming(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Have an answer open that ``stop`` can end."""
+        """Context in which a response is open and ``stop`` ends it."""
         self._newest += 1
         self._stop, self.cut = stop, None
         try:
@@ -62,7 +59,9 @@ class StreamingResponse:
             self._stop = None
 
     def interrupt(self, token: MessageToken, cut: Interrupt) -> bool:
-        """End the answer that ``token`` stands for; False if it is over, or cut already."""
+        """Interrupt the response of ``token``. Returns False if it has ended or was interrupted
+        already.
+        """
         if self._stop is None or token != self.token:
             return False
         self.cut = cut
@@ -71,25 +70,25 @@ class StreamingResponse:
 
 
 SendRequest: TypeAlias = Callable[[Request], EventStream]
-"""Reaches a model. Never raises: failures are in the stream."""
+"""Sends a request to a model. Never raises: failures are in the stream."""
 
-MOST_CUTS = 5
-"""Interrupts in a row after which a run gives up."""
+MAX_CUTS = 5
+"""Consecutive interrupts after which the run is ended."""
 ABORTED_EARLY = "This operation was aborted"
 _DELTAS = (TextDelta, ThinkingDelta, ToolCallDelta)
 
 
 class ModelResponse(Struct):
-    """An answer that has ended, one way or another."""
+    """A finished response, successful or not."""
 
     message: AssistantMessage
     error: ProviderError | None = None
     next: Next = Next()
-    """What the end of the answer itself asks for: an interrupt asks again."""
+    """What the end of the response requires: an interrupt requires a new request."""
 
 
 class ResponseReader:
-    """Gets the answers of one run, one at a time."""
+    """Reads the responses of one run, one at a time."""
 
     def __init__(
         self,
@@ -103,7 +102,7 @@ class ResponseReader:
     ) -> None:
         self._ask = ask
         self._policies = policies
-        # Only those that watch: everybody else must not cost anything per token.
+        # Only policies that override ``on_delta``: the others must not cost anything per token.
         self._watchers = [
             policy for policy in policies if type(policy).on_delta is not Policy.on_delta
         ]
@@ -114,7 +113,7 @@ class ResponseReader:
         self._cuts = 0
 
     async def answer(self, request: Request) -> ModelResponse:
-        """Ask, tell what arrives, and give the answer as it is to be kept."""
+        """Send a request, emit its events, and return the response to store."""
         try:
             request = await self._agreed(request)
         except Aborted:
@@ -154,7 +153,7 @@ class ResponseReader:
                 try:
                     async for event in stream:
                         if self._open.cut is not None:
-                            break  # what had arrived before the cut was wanted is not shown
+                            break  # deltas that arrived before the interrupt are not shown
                         if isinstance(event, _DELTAS):
                             if watchers:
                                 watchers = _watch(watchers, event, answer_so_far)
@@ -163,7 +162,7 @@ class ResponseReader:
                             await emit(MessageStart(message=_begun(stream.partial)))
                             continue
                         elif isinstance(event, (Done, Failed)):
-                            continue  # the message says the same
+                            continue  # the final message carries the same error
                         await emit(MessageUpdate(usage=stream.usage, assistant_message_event=event))
                 except (Interrupt, StopRun) as reason:
                     cut = reason
@@ -184,7 +183,7 @@ class ResponseReader:
             content=_without_calls(message),
             interrupt=Interruption(by=cut.by, reason=cut.reason),
         )
-        if self._cuts > MOST_CUTS:
+        if self._cuts > MAX_CUTS:
             reason = f"The answer was cut {self._cuts} times in a row: {cut.reason}"
             return ModelResponse(
                 replace(message, stop_reason="error", error_message=reason),
@@ -197,7 +196,7 @@ class ResponseReader:
         return ModelResponse(message, next=Next(action="again", entries=cut.entries))
 
     async def _revise(self, answered: ModelResponse) -> None:
-        """Let policies change an answer before it is kept."""
+        """Let policies change a response before it is stored."""
         for policy in self._policies:
             try:
                 answered.message = await self._abort.wait(
@@ -208,7 +207,7 @@ class ResponseReader:
             except Aborted:
                 return
             except Exception:
-                log.exception("%s failed after an answer", type(policy).__name__)
+                log.exception("%s failed after a response", type(policy).__name__)
 
     async def _unasked(
         self, request: Request, reason: Literal["error", "aborted"], text: str
@@ -221,7 +220,7 @@ class ResponseReader:
 def failed_message(
     model: Model, reason: Literal["error", "aborted"], text: str, *, now_ms: int
 ) -> AssistantMessage:
-    """What stands in the place of an answer that was never given."""
+    """Make the message that is stored when there is no response."""
     return AssistantMessage(
         api=model.api,
         provider=model.provider,
@@ -233,7 +232,7 @@ def failed_message(
 
 
 def _begun(message: AssistantMessage) -> AssistantMessage:
-    """An answer before its first word, however much of it has come already."""
+    """Return the message without content, whatever has arrived already."""
     return AssistantMessage(
         api=message.api,
         provider=message.provider,
@@ -248,7 +247,7 @@ def _begun(message: AssistantMessage) -> AssistantMessage:
 def _watch(
     watchers: list[Policy], delta: Delta, answer: Callable[[], AssistantMessage]
 ) -> list[Policy]:
-    """Show ``delta`` to all; gives those that may see the next one of this answer."""
+    """Pass ``delta`` to the policies; returns those that did not fail."""
     still = watchers
     for policy in watchers:
         try:
@@ -259,13 +258,13 @@ def _watch(
             cut.by = cut.by or type(policy).__name__
             raise
         except Exception:
-            log.exception("%s failed at a delta", type(policy).__name__)
+            log.exception("%s failed during a delta", type(policy).__name__)
             still = [other for other in still if other is not policy]
     return still
 
 
 def _instructed(changed: Request, request: Request, policy: Policy) -> Request:
-    """``changed``, with the instructions of ``request`` if ``policy`` has dropped them all."""
+    """Restore the instructions of ``request`` if ``policy`` dropped all of them."""
     said = [message for message in request.messages if isinstance(message, SystemMessage)]
     messages = with_instructions(changed.messages, said)
     if len(messages) == len(changed.messages):
@@ -279,12 +278,12 @@ def _stopped(message: AssistantMessage, stop: StopRun) -> AssistantMessage:
 
 
 def _without_calls(message: AssistantMessage) -> tuple[Text | Thinking, ...]:
-    """What a cut answer holds beside calls, which never ran."""
+    """Return the content of a cut response without its calls, which never ran."""
     return tuple(block for block in message.content if not isinstance(block, ToolCall))
 
 
 def _replayable(message: AssistantMessage) -> tuple[Text | Thinking, ...]:
-    """What a cut answer may be sent back with: no thought without its signature."""
+    """Return the content of a cut response that can be sent back: no thinking without signature."""
     return tuple(
         block
         for block in _without_calls(message)

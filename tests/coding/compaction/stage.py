@@ -70,7 +70,7 @@ class Stage:
             conversation=lambda: self.conversation,
             add=self._add,
             bus=self.bus,
-            tell=self._tell,
+            emit=self._tell,
             clock=self.clock,
             options=lambda: self.options,
             model=lambda: self.agent.model,

@@ -41,7 +41,7 @@ async def asked(
         return left.pop(0)
 
     work = asyncio.create_task(
-        with_retries(once, settings or RetrySettings(), began=BEGAN, tell=tell, clock=clock)
+        with_retries(once, settings or RetrySettings(), began=BEGAN, emit=tell, clock=clock)
     )
     await clock.advance(1 if cancel else 60)
     if cancel:

@@ -55,7 +55,7 @@ def stage(
         left_out.append(answer)
 
     policy = RetryPolicy(
-        lambda: settings or RetrySettings(), tell=tell, leave_out=leave_out, clock=clock
+        lambda: settings or RetrySettings(), emit=tell, leave_out=leave_out, clock=clock
     )
     policies = [policy] if before is None else [before, policy]
     agent = Agent(ScriptedStream(*steps), model=FAUX_MODEL, policies=policies, clock=clock)

@@ -148,7 +148,7 @@ def test_a_warning_is_told_once_also_when_it_comes_late(agent_dir: Path) -> None
     put(agent_dir / "settings.json", '{"outputPad": 5, "retry": {"maxRetries": "many"}}')
     settings, told = of(agent_dir, trusted=True), list[str]()
     settings.values  # noqa: B018 - reading it finds what does not fit
-    settings.tell_warnings(told.append)
+    settings.on_warning(told.append)
     early = list(told)
     for _ in range(2):
         settings.section(("retry",), Retry)

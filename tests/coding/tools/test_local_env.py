@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.agent.env import (
-    MOST_OUTPUT,
+    MAX_OUTPUT,
     ExecResult,
     ExecutionEnv,
     ExecutionError,
@@ -57,13 +57,13 @@ async def test_only_the_end_of_a_long_output_is_kept(tmp_path: Path) -> None:
     told: list[int] = []
 
     result = await make_env(tmp_path).exec(
-        f"head -c {MOST_OUTPUT + 10} /dev/zero; printf end",
+        f"head -c {MAX_OUTPUT + 10} /dev/zero; printf end",
         on_output=lambda text: told.append(len(text)),
     )
 
-    assert (len(result.output), result.truncated) == (MOST_OUTPUT, True)
+    assert (len(result.output), result.truncated) == (MAX_OUTPUT, True)
     assert result.output.endswith("\0end")
-    assert sum(told) == MOST_OUTPUT + 13
+    assert sum(told) == MAX_OUTPUT + 13
 
 
 async def test_cancelling_ends_the_command(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from pi.coding.trust import (
     Trust,
     TrustAnswer,
     TrustChoice,
+    TrustDefault,
     TrustStore,
-    Wish,
     decide_trust,
 )
 from pi.testing import FakeClock
@@ -34,7 +34,7 @@ class Desk:
         self,
         *,
         flag: bool | None = None,
-        default: Wish = "ask",
+        default: TrustDefault = "ask",
         choice: TrustChoice | None = None,
         answers: dict[str, bool] | None = None,
     ) -> Trust:
@@ -62,7 +62,7 @@ def desk(tmp_path: Path) -> Desk:
 async def test_when_nobody_answers_a_project_is_not_trusted(desk: Desk) -> None:
     trust = await desk.decide()
 
-    assert (trust.trusted, trust.source, trust.trusts(desk.cwd)) == (False, "nobody asked", False)
+    assert (trust.trusted, trust.source, trust.trusts(desk.cwd)) == (False, "not asked", False)
     assert desk.store.decisions() == {}
 
 
@@ -120,7 +120,7 @@ async def test_what_is_stored_about_a_directory_above_counts(desk: Desk) -> None
 
 @pytest.mark.parametrize(("default", "trusted"), [("always", True), ("never", False)])
 async def test_the_persons_default_saves_the_question(
-    desk: Desk, default: Wish, trusted: bool
+    desk: Desk, default: TrustDefault, trusted: bool
 ) -> None:
     trust = await desk.decide(default=default)
 

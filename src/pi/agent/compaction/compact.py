@@ -1,4 +1,4 @@
-"""Carry out a compaction: notes by a model, and what survives whatever the model writes."""
+"""Entry points: compaction of a conversation, and summary of a branch."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ TURN_CONTEXT = "**Turn Context (split turn):**"
 
 
 class CompactionDetails(FileLists):
-    """What one compaction hands to the next, beside its text."""
+    """Details that one compaction passes to the next."""
 
     carry_over: CarryOver = CarryOver()
 
 
 class CompactionResult(Record):
-    """A finished compaction, in the JSON names of the session file."""
+    """A finished compaction, with the JSON names of the session file."""
 
     summary: str
     first_kept_id: str = field(name="firstKeptEntryId")
@@ -41,9 +41,9 @@ class CompactionResult(Record):
 async def compact(
     preparation: Preparation, ask: Ask, settings: CompactionSettings, *, model: Model
 ) -> CompactionResult:
-    """Replace the old part of a conversation by notes, or raise ``CompactionFailed``.
+    """Replace the old part of a conversation by a summary, or raise ``CompactionFailed``.
 
-    ``model`` is the one that ``ask`` reaches: its window decides how much one request holds.
+    ``model`` is the model that ``ask`` calls: its window limits the size of a request.
     """
     summariser = Summariser(ask, model, settings, "compaction")
     replaced = preparation.replaced_tokens
@@ -73,7 +73,7 @@ async def compact(
 
 
 async def _notes(preparation: Preparation, summariser: Summariser, most_tokens: int) -> str:
-    """Notes on the history and, where a turn is split, on its beginning."""
+    """Return notes on the history and, if a turn is split, on its beginning."""
     earlier = without_blocks(preparation.previous_summary)
     history = await summariser.notes(
         serialise(preparation.history),
@@ -95,16 +95,13 @@ async def _notes(preparation: Preparation, summariser: Summariser, most_tokens: 
     return f"{history}\n\n---\n\n{context}" if history else context
 
 
-# Notes on a branch that the person leaves, for the branch they go to.
-
-
 PREAMBLE = """\
 The user explored a different conversation branch before returning here.
 Summary of that exploration:
 
 """
-MOST_OF_FILES = 4000
-"""Characters of the file lists."""
+MAX_FILE_LISTS = 4000
+"""Maximum length of the file lists."""
 
 
 class BranchNotes(Record):
@@ -118,7 +115,7 @@ class BranchNotes(Record):
 def abandoned_items(
     old: Sequence[CompactionItem], new: Sequence[CompactionItem]
 ) -> tuple[CompactionItem, ...]:
-    """The items of the ``old`` path, from its root to its leaf, that the ``new`` one lacks."""
+    """Return the items of the ``old`` path (root to leaf) that are not on the ``new`` one."""
     shared = {item.id for item in new}
     return tuple(item for item in old if item.id not in shared)
 
@@ -131,7 +128,7 @@ async def summarise_branch(
     model: Model,
     guidance: SummaryInstructions | None = None,
 ) -> BranchNotes:
-    """Notes on ``items``, the newest that fit into one request, or raise ``CompactionFailed``."""
+    """Summarise the newest ``items`` that fit into one request, or raise ``CompactionFailed``."""
     guidance = guidance or SummaryInstructions()
     summariser = Summariser(ask, model, settings, "branch_summary")
     texts = serialise(items)
@@ -140,7 +137,7 @@ async def summarise_branch(
     fitting = newest(texts, summariser.room("branch", guidance))
     notes = await summariser.notes(fitting, "branch", guidance=guidance)
     files = file_operations(items)
-    blocks = file_blocks(files, MOST_OF_FILES)
+    blocks = file_blocks(files, MAX_FILE_LISTS)
     return BranchNotes(
         summary=PREAMBLE + "\n\n".join(filter(None, (notes, blocks))),
         details=files,

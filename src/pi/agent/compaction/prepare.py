@@ -1,4 +1,4 @@
-"""What a compaction will do, decided before any model is asked. Pure."""
+"""Plans a compaction before any model is called: cut point and parts. Pure."""
 
 from __future__ import annotations
 
@@ -26,27 +26,24 @@ from pi.agent.compaction.summarise import SummaryInstructions
 from pi.ai.messages import Json, Message
 from pi.base.records import Record
 
-# Where the old part of a conversation ends and the part that stays begins. Pure.
-
-
 TURN_STARTS = frozenset({"user", "bashExecution", "custom", "branchSummary", "compactionSummary"})
 CUTS = TURN_STARTS | {"assistant"}
 
 
 class Cut(Record):
-    """A conversation in two, or in three when the cut splits a turn."""
+    """A conversation in two parts, or three if the cut splits a turn."""
 
     index: int
-    """The first item that stays; ``0`` when nothing can go."""
+    """The first item that is kept; ``0`` if nothing can be removed."""
     turn_start: int | None = None
-    """Where the split turn begins; ``None`` when the cut is between turns."""
+    """Start of the split turn; ``None`` if the cut is between turns."""
 
 
 def find_cut_point(items: Sequence[CompactionItem], keep_recent_tokens: int = 20_000) -> Cut:
-    """The cut that keeps as much as fits into ``keep_recent_tokens``.
+    """Return the cut that keeps as much as fits into ``keep_recent_tokens``.
 
-    When the newest piece alone is larger, just that piece is kept. A call is never parted from
-    its results: providers refuse an orphan.
+    If the newest piece alone is larger, only that piece is kept. A call is never separated from its
+    results: providers reject orphans.
     """
     allowed = _allowed(items)
     best: int | None = None
@@ -63,7 +60,7 @@ def find_cut_point(items: Sequence[CompactionItem], keep_recent_tokens: int = 20
 
 
 def _allowed(items: Sequence[CompactionItem]) -> list[bool]:
-    """For each item whether the kept part may begin with it."""
+    """Return for each item whether the kept part may begin with it."""
     last_result: dict[int, int] = {}
     for exchange in exchanges(items):
         if exchange.answered_at is not None:
@@ -78,7 +75,7 @@ def _allowed(items: Sequence[CompactionItem]) -> list[bool]:
 
 
 def _turn_start(items: Sequence[CompactionItem], cut: int) -> int | None:
-    """Where the turn begins that ``cut`` splits; ``None`` when its beginning is not here."""
+    """Return the start of the turn that ``cut`` splits; ``None`` if it is not in ``items``."""
     if items[cut].role in TURN_STARTS:
         return None
     starts = (at for at in range(cut - 1, -1, -1) if items[at].role in TURN_STARTS)
@@ -86,39 +83,39 @@ def _turn_start(items: Sequence[CompactionItem], cut: int) -> int | None:
 
 
 def _with_metadata(items: Sequence[CompactionItem], cut: int) -> int:
-    """Keep what stands right before the cut and is no message: a model change, a label."""
+    """Move the cut before adjacent metadata: a model change, a label."""
     while cut and items[cut - 1].message is None:
         cut -= 1
     return cut
 
 
 class PreviousSummary(Record):
-    """The compaction before this one, as it is stored."""
+    """The previous compaction as stored."""
 
     summary: str
     details: Json | None = None
-    """Only of a compaction that pi made itself; ``None`` where an extension did."""
+    """Only of a compaction that pi made; ``None`` for one by an extension."""
 
 
 class Preparation(Record):
-    """A compaction that is ready to run; extensions may look at it and change it."""
+    """A planned compaction; extensions may inspect and change it."""
 
     first_kept_id: str
     history: tuple[CompactionItem, ...]
-    """Whole turns that will be replaced by notes."""
+    """Complete turns to be replaced by a summary."""
     turn_prefix: tuple[CompactionItem, ...]
-    """The beginning of the turn that is split; empty when the cut is between turns."""
+    """Beginning of the split turn; empty if the cut is between turns."""
     kept: tuple[CompactionItem, ...]
     tokens_before: int
     previous_summary: str = ""
     files: FileLists = FileLists()
     carry_over: CarryOver = CarryOver()
     carry_over_tokens: int = 0
-    """What the carry-over may take."""
+    """Budget of the carry-over."""
     guidance: SummaryInstructions = SummaryInstructions()
     settings: CompactionSettings = CompactionSettings()
 
-    # As extensions of the original know it --------------------------------------------------------
+    # Names that extensions of the original expect ----------------------------------------------
 
     @property
     def first_kept_entry_id(self) -> str:
@@ -127,12 +124,12 @@ class Preparation(Record):
 
     @property
     def messages_to_summarize(self) -> tuple[Message, ...]:
-        """What the model was shown of ``history``."""
+        """``history`` as the model saw it."""
         return _shown(self.history)
 
     @property
     def turn_prefix_messages(self) -> tuple[Message, ...]:
-        """What the model was shown of ``turn_prefix``."""
+        """``turn_prefix`` as the model saw it."""
         return _shown(self.turn_prefix)
 
     @property
@@ -142,14 +139,14 @@ class Preparation(Record):
 
     @property
     def file_ops(self) -> FileOps:
-        """The files, by how they were touched."""
+        """The files by operation."""
         return by_operation((*self.history, *self.turn_prefix), self.files)
 
     # ----------------------------------------------------------------------------------------------
 
     @property
     def replaced_tokens(self) -> int:
-        """What will no longer be shown, the earlier summary included."""
+        """Tokens that will no longer be sent, including the earlier summary."""
         replaced = tokens_of(self.history) + tokens_of(self.turn_prefix)
         return replaced + estimate_tokens(self.previous_summary)
 
@@ -168,10 +165,10 @@ def prepare(
     before: Sequence[CompactionItem] = (),
     guidance: SummaryInstructions | None = None,
 ) -> Preparation:
-    """Decide what goes and what stays.
+    """Decide what is replaced and what is kept.
 
-    ``items`` is the branch from the first entry that the earlier compaction kept; ``before`` is
-    what came before that, which is read only when that compaction handed nothing on.
+    ``items`` is the branch from the first entry that the earlier compaction kept; ``before`` is the
+    part before it, used only if that compaction has no carry-over.
     """
     keep = tokens_to_keep(window, settings)
     cut = find_cut_point(items, keep)

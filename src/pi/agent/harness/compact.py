@@ -1,4 +1,4 @@
-"""Compaction of a stored conversation: from its entries to the entry that shortens it."""
+"""Compacts a stored conversation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def compact_entries(
     convert: Convert,
     instructions: str = "",
 ) -> StoredCompaction:
-    """What to add to the log so that less of it is shown, or raise ``CompactionFailed``."""
+    """Return the compaction entry to store, or raise ``CompactionFailed``."""
     start, earlier = first_visible(entries)
     items = [_item(entry, convert) for entry in entries]
     preparation = prepare(
@@ -73,7 +73,7 @@ def _item(entry: StoredEntry, convert: Convert) -> CompactionItem:
 
 
 def _tokens(entries: Sequence[StoredEntry], convert: Convert) -> int:
-    """How much is shown now; what was counted before the latest compaction does not tell."""
+    """Estimate the visible tokens. Usage reported before the latest compaction does not count."""
     changed = [at for at, entry in enumerate(entries) if isinstance(entry.value, StoredCompaction)]
     since = entries[changed[-1] + 1 :] if changed else entries
     messages = convert(visible_messages(entries))

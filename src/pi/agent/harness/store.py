@@ -1,6 +1,6 @@
-"""Where conversations are kept: what is wanted of such a place, and one in memory.
+"""Conversation stores: the protocol and an implementation in memory.
 
-A conversation is a log of entries that only grows; what the model is shown of it is computed.
+A conversation is an append-only log of entries; the messages for the model are derived from it.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ The conversation before this point was compacted into the following summary:
 
 
 class StoredModelChange(Record, tag="model_change"):
-    """From here on another model answers."""
+    """The model changes here."""
 
     provider: str
     model_id: str
 
 
 class StoredThinkingLevel(Record, tag="thinking_level_change"):
-    """From here on the model thinks more, or less."""
+    """The thinking level changes here."""
 
     thinking_level: ThinkingLevel
 
 
 class StoredCompaction(Record, tag="compaction"):
-    """What came before ``first_kept_id`` is shown to the model as a summary."""
+    """Entries before ``first_kept_id`` are replaced by a summary."""
 
     summary: str
     first_kept_id: str = field(name="firstKeptEntryId")
@@ -47,15 +47,15 @@ class StoredCompaction(Record, tag="compaction"):
     details: Json
     usage: Usage
     timestamp: int = 0
-    """When it was made, in milliseconds since 1970."""
+    """Time of creation, in milliseconds since 1970."""
 
 
 Change: TypeAlias = StoredModelChange | StoredThinkingLevel | StoredCompaction
-"""What a log keeps beside messages."""
+"""Entries other than messages."""
 
 
 class StoredEntry(Record):
-    """One line of a log."""
+    """One entry of a log."""
 
     id: str
     value: Any
@@ -63,53 +63,53 @@ class StoredEntry(Record):
 
 
 class StoredConversation(Conversation, Protocol):
-    """An open conversation; nobody else writes to it."""
+    """An open conversation; only its owner writes to it."""
 
     @property
     def id(self) -> str:
-        """By which it is opened again."""
+        """Used to open it again."""
         ...
 
     def entries(self) -> Sequence[StoredEntry]:
-        """Everything that was ever kept, in order."""
+        """Return all entries in order."""
         ...
 
     def close(self) -> None:
-        """Let go of it; afterwards it takes nothing more."""
+        """Close it; later writes fail."""
         ...
 
 
 class ConversationStore(Protocol):
-    """Keeps conversations. What cannot be done raises ``SessionFailed``."""
+    """Stores conversations. Methods raise ``SessionFailed`` on failure."""
 
     def create(self) -> StoredConversation:
-        """A new one, open."""
+        """Create and open a conversation."""
         ...
 
     def open(self, id: str) -> StoredConversation:
-        """The one that was created under ``id``."""
+        """Open an existing conversation."""
         ...
 
 
 class MemoryStore:
-    """Conversations that live as long as the program."""
+    """Conversations in memory."""
 
     def __init__(self) -> None:
         self._logs: dict[str, list[StoredEntry]] = {}
         self._open: set[str] = set()
 
     def create(self) -> StoredConversation:
-        """A new one."""
+        """Create and open a conversation."""
         id = f"memory-{len(self._logs) + 1}"
         self._logs[id] = []
         return self.open(id)
 
     def open(self, id: str) -> StoredConversation:
-        """An earlier one, unless it is open."""
+        """Open an existing conversation, unless it is open."""
         if id not in self._logs:
-            raise _failed("not_found", f"There is no conversation {id}.")
+            raise _failed("not_found", f"Conversation {id} not found.")
         if id in self._open:
-            raise _failed("locked", f"The conversation {id} is open already.")
+            raise _failed("locked", f"Conversation {id} is already open.")
         self._open.add(id)
         return _MemoryLog(id, self._logs[id], self._open)
 
@@ -135,7 +135,7 @@ class _MemoryLog:
 
     def add(self, draft: Draft) -> Json | None:
         if self._closed:
-            raise _failed("closed", f"The conversation {self.id} is closed.")
+            raise _failed("closed", f"Conversation {self.id} is closed.")
         self._entries.append(StoredEntry(id=f"{len(self._entries):08x}", value=draft))
         if isinstance(draft, StoredCompaction):
             self._shown = visible_messages(self._entries)
@@ -150,9 +150,9 @@ class _MemoryLog:
 
 
 def visible_messages(entries: Sequence[StoredEntry]) -> list[AgentMessage]:
-    """What the model is shown: the latest summary and what it does not cover.
+    """Return the messages for the model: the latest summary and all later messages.
 
-    System messages stay, also those that are covered: prompt and tools are what they add up to.
+    System messages are always kept: together they declare prompt and tools.
     """
     start, compaction = first_visible(entries)
     messages: list[AgentMessage] = []
@@ -166,7 +166,7 @@ def visible_messages(entries: Sequence[StoredEntry]) -> list[AgentMessage]:
 
 
 def first_visible(entries: Sequence[StoredEntry]) -> tuple[int, StoredCompaction | None]:
-    """Where the part begins that is shown as it is, and the compaction that says so."""
+    """Return the index of the first entry shown unchanged, and the latest compaction."""
     for at in range(len(entries) - 1, -1, -1):
         compaction = entries[at].value
         if isinstance(compaction, StoredCompaction):
@@ -178,7 +178,7 @@ def first_visible(entries: Sequence[StoredEntry]) -> tuple[int, StoredCompaction
 def changed_choices(
     entries: Sequence[StoredEntry], model: Model, thinking_level: ThinkingLevel
 ) -> list[Change]:
-    """What the log does not know yet of the model and how much it thinks."""
+    """Return the changes that record the current model and thinking level, if not recorded yet."""
     latest = {type(entry.value): entry.value for entry in entries}
     chosen: tuple[Change, ...] = (
         StoredModelChange(provider=model.provider, model_id=model.id),

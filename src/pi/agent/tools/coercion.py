@@ -1,7 +1,7 @@
-"""A value in the shape that a JSON Schema asks for, as far as that needs no guessing. Pure.
+"""Converts arguments to the types of a JSON Schema, without guessing. Pure.
 
-Models write ``"5"`` for 5, a list as a string of JSON, one object for a list of one. What already
-fits is left alone, what can be mended is mended, and the rest becomes a list of problems.
+Models write ``"5"`` for 5, a list as a JSON string, one object for a list of one. Valid values are
+not changed, convertible ones are converted, the rest becomes a list of issues.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ SIZES = {
 
 
 class Coercion:
-    """One walk over one value: ``apply`` gives the value as it should be.
+    """One pass over one value; ``apply`` returns the converted value.
 
-    ``problems`` is what could not be mended; ``mended`` counts what was, and ``dropped`` the
-    properties that nothing was known of.
+    ``problems`` lists what could not be converted; ``mended`` counts conversions, ``dropped``
+    unknown properties.
     """
 
     def __init__(self, schemas: FlatSchemas, *, fill_defaults: bool) -> None:
@@ -61,7 +61,7 @@ class Coercion:
         self._fill_defaults = fill_defaults
 
     def apply(self, value: Any, schema: Schema, place: Place = ()) -> Any:
-        """``value`` as ``schema`` wants it."""
+        """Return ``value`` converted to ``schema``."""
         flat = self._schemas.flat(schema)
         if "const" in flat or "enum" in flat:
             options = [flat["const"]] if "const" in flat else flat["enum"]
@@ -87,11 +87,11 @@ class Coercion:
 
     @property
     def found_it_fit(self) -> bool:
-        """Whether nothing had to be changed."""
+        """Whether nothing was changed."""
         return not (self.problems or self.mended or self.dropped)
 
-    def _problem(self, place: Place, says: str) -> None:
-        self.problems.append(ArgumentIssue(place=place, says=says))
+    def _problem(self, place: Place, message: str) -> None:
+        self.problems.append(ArgumentIssue(place=place, message=message))
 
     def _mend(self, value: Any) -> Any:
         self.mended += 1
@@ -109,7 +109,7 @@ class Coercion:
         return value
 
     def _of_type(self, value: Any, schema: Json, place: Place) -> Any:
-        """``value`` as one of the types, or ``UNSET`` after reporting it."""
+        """Return ``value`` as one of the types, or ``UNSET`` after reporting an issue."""
         types = types_of(schema)
         if not types or has_type(value, types):
             return value
@@ -142,7 +142,7 @@ class Coercion:
     def _number(self, value: float, schema: Json, place: Place) -> None:
         for keyword, (holds, words) in LIMITS.items():
             limit = schema.get(keyword)
-            if limit is None or isinstance(limit, bool):  # draft 4 wrote true beside minimum
+            if limit is None or isinstance(limit, bool):  # draft 4 has a boolean exclusiveMinimum
                 continue
             if not holds(value, limit):
                 self._problem(place, f"must be {words} {limit} (got {literal(value)})")
@@ -201,7 +201,7 @@ class Coercion:
                 found[name] = copy.deepcopy(flat["default"])
 
     def _is_blank(self, item: Any, schema: Schema) -> bool:
-        """Whether an optional property was filled in only because it was there."""
+        """Whether an optional property was only filled with a placeholder."""
         if item is None:
             return not self._takes(None, schema)
         if item != "" or self._schemas.flat(schema).get("default") == "":
@@ -209,7 +209,7 @@ class Coercion:
         return self._is_open_text(schema) or not self._takes("", schema)
 
     def _is_open_text(self, schema: Schema) -> bool:
-        """Whether any string is taken, because no particular ones are named."""
+        """Whether any string is accepted."""
         flat = self._schemas.flat(schema)
         if "enum" in flat or "const" in flat:
             return False
@@ -227,7 +227,9 @@ class Coercion:
         return Coercion(self._schemas, fill_defaults=self._fill_defaults)
 
     def _union(self, value: Any, arms: Sequence[Schema], place: Place) -> Any:
-        """``value`` for the arm that it fits as it is, or else for the one that mends least."""
+        """Return ``value`` for the alternative it fits unchanged, else for the one with fewest
+        conversions.
+        """
         trials: list[tuple[Coercion, Any]] = []
         for arm in arms:
             trial = self._trial()
@@ -245,23 +247,23 @@ class Coercion:
 
 
 def _nearest(tries: list[list[ArgumentIssue]], place: Place) -> list[ArgumentIssue]:
-    """The problems of the arm that was meant; where arms want different things, all of them."""
+    """Return the issues of the intended alternative; of all, if they expect different things."""
     fitting = [
         problems
         for problems in tries
-        if not any(problem.wanted and problem.place == place for problem in problems)
+        if not any(problem.expected and problem.place == place for problem in problems)
     ] or tries
-    places = [{problem.place for problem in problems if problem.wanted} for problems in fitting]
+    places = [{problem.place for problem in problems if problem.expected} for problems in fitting]
     if not (common := set.intersection(*places)):
         return min(fitting, key=len)
     where = min(common, key=len)
     same_place = [problem for problems in fitting for problem in problems if problem.place == where]
-    wanted = [word for problem in same_place for word in problem.wanted]
-    return [wrong_type(where, wanted, same_place[0].got)]
+    expected = [word for problem in same_place for word in problem.expected]
+    return [wrong_type(where, expected, same_place[0].got)]
 
 
 def _extra(name: str, schema: Json) -> Schema:
-    """The schema of a property that is not declared by name."""
+    """Return the schema for a property that is not declared."""
     patterns: dict[str, Schema] = schema.get("patternProperties", {})
     others: Schema = schema.get("additionalProperties", True)
     matching = (
@@ -272,7 +274,7 @@ def _extra(name: str, schema: Json) -> Schema:
 
 @lru_cache(maxsize=256)
 def _regex(pattern: str) -> re.Pattern[str] | None:
-    """The pattern, or nothing for one of a dialect that Python does not read: it is not checked."""
+    """Compile the pattern; ``None`` for an unsupported dialect, which is not checked."""
     try:
         return re.compile(pattern)
     except (re.error, OverflowError, RecursionError):
@@ -285,4 +287,4 @@ def _is_multiple(value: float, step: float) -> bool:
     try:
         return abs(math.remainder(value, step)) <= 1e-9 * step
     except (OverflowError, ValueError):
-        return True  # beyond what floats can tell
+        return True  # beyond float precision

@@ -1,4 +1,4 @@
-"""One compaction at a time: its beginning, its end and its abort, told to everybody."""
+"""Runs one compaction at a time and emits its start and end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FAILED: dict[CompactionReason, str] = {
 
 
 class Compactor:
-    """Its owner keeps runs and moves in the tree away while it is ``busy``."""
+    """Runs compactions. The owner prevents runs and tree moves while it is ``busy``."""
 
     def __init__(self, around: CompactionSession) -> None:
         self._around = around
@@ -36,42 +36,44 @@ class Compactor:
 
     @property
     def busy(self) -> bool:
-        """Whether a compaction is under way."""
+        """Whether a compaction is running."""
         return self._abort is not None
 
     def abort(self) -> None:
-        """End the compaction that is under way; nothing of it is stored."""
+        """Abort the running compaction; nothing of it is stored."""
         if self._abort is not None:
             self._abort.request()
 
-    async def compact(self, wish: CompactionRequest) -> CompactionResult:
-        """Make the conversation shorter, or raise ``CompactionFailed``; either is told."""
+    async def compact(self, request: CompactionRequest) -> CompactionResult:
+        """Compact the conversation or raise ``CompactionFailed``; emits events in both cases."""
         if self._abort is not None:
-            raise CompactionFailed("aborted", "Another compaction is under way.")
-        from pi.coding.compaction.execution import CompactionRun  # most sessions never compact
+            raise CompactionFailed("aborted", "Another compaction is already running.")
+        from pi.coding.compaction.execution import (
+            CompactionRun,  # deferred: most sessions never compact
+        )
 
         self._abort = abort = Abort(self._around.clock)
-        end = CompactionEnd(reason=wish.reason)
-        await self._around.tell(CompactionStart(reason=wish.reason))
+        end = CompactionEnd(reason=request.reason)
+        await self._around.emit(CompactionStart(reason=request.reason))
         try:
-            result = await abort.wait(CompactionRun(wish, self._around).carry_out)
+            result = await abort.wait(CompactionRun(request, self._around).carry_out)
         except (Aborted, asyncio.CancelledError) as cut:
             end = replace(end, aborted=True)
             if isinstance(cut, asyncio.CancelledError):
                 raise
             raise CompactionFailed("aborted", "Compaction cancelled") from None
-        except CompactionFailed as problem:
-            end = _failed(end, problem)
+        except CompactionFailed as error:
+            end = _failed(end, error)
             raise
         else:
-            end = replace(end, result=result, will_retry=wish.will_retry)
+            end = replace(end, result=result, will_retry=request.will_retry)
             return result
         finally:
             self._abort = None
-            await self._tell(end)
+            await self._emit_end(end)
 
-    async def _tell(self, end: CompactionEnd) -> None:
-        await self._around.tell(end)
+    async def _emit_end(self, end: CompactionEnd) -> None:
+        await self._around.emit(end)
         if end.result is UNSET:
             failed = CompactFailed(
                 reason=end.reason,

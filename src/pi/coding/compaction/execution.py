@@ -1,4 +1,4 @@
-"""One compaction from a wish to the log: hooks, strategies one after another, new entries."""
+"""Runs one compaction: hooks, strategies in order, new entries; lists dropped entries."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ SUMMARY, SHAKE = "context-full", "shake"
 
 
 class CompactionRun:
-    """What a single wish leads to. The conversation is looked at once, when it begins."""
+    """One requested compaction. The conversation is measured once, at the start."""
 
-    def __init__(self, wish: CompactionRequest, around: CompactionSession) -> None:
-        self._wish = wish
+    def __init__(self, request: CompactionRequest, around: CompactionSession) -> None:
+        self._request = request
         self._around = around
         self._conversation = around.conversation()
         self._leaf = self._conversation.log.leaf_id
-        self._before = measured(self._conversation, without=wish.leave_out)
+        self._before = measured(self._conversation, without=request.leave_out)
         self._options = around.options().for_model(around.model())
 
     async def carry_out(self) -> CompactionResult:
-        """What was stored, or ``CompactionFailed``."""
+        """Return the stored result, or raise ``CompactionFailed``."""
         preparation, why_not = self._prepared()
         extra = CompactingAnswer()
         if preparation is not None:
             ready = await self._done_by_others(preparation)
             if ready is not None:
                 return await self._store(ready, from_hook=True)
-            extra = (await self._around.bus.query(Compacting(reason=self._wish.reason))).answer
+            extra = (await self._around.bus.query(Compacting(reason=self._request.reason))).answer
             preparation = replace(preparation, guidance=self._guidance(extra))
         match await self._first_outcome(preparation, why_not):
             case CompactionResult() as result:
@@ -66,7 +66,7 @@ class CompactionRun:
     # Before ---------------------------------------------------------------------------------------
 
     def _prepared(self) -> tuple[Preparation | None, str]:
-        """What a summary would replace, or why there is nothing to summarise."""
+        """Return what a summary would replace, or why there is nothing to summarise."""
         before = self._before
         earlier = before.previous
         previous = None
@@ -88,13 +88,13 @@ class CompactionRun:
         return preparation, ""
 
     async def _done_by_others(self, preparation: Preparation) -> CompactionResult | None:
-        """A compaction that an extension brings; it may also forbid one."""
+        """Return the compaction that an extension supplies; it may also cancel."""
         question = BeforeCompact(
             preparation=preparation,
             branch_entries=tuple(self._conversation.log.branch()),
-            custom_instructions=self._wish.instructions,
-            reason=self._wish.reason,
-            will_retry=self._wish.will_retry,
+            custom_instructions=self._request.instructions,
+            reason=self._request.reason,
+            will_retry=self._request.will_retry,
         )
         decision = (await self._around.bus.query(question)).decision
         if decision.cancel:
@@ -103,7 +103,7 @@ class CompactionRun:
 
     def _guidance(self, extra: CompactingAnswer) -> SummaryInstructions:
         return SummaryInstructions(
-            custom_instructions=self._wish.instructions,
+            custom_instructions=self._request.instructions,
             additional_context=extra.context,
             prompt=extra.prompt,
         )
@@ -114,7 +114,7 @@ class CompactionRun:
         around, before = self._around, self._before
         models = (around.model(), *around.fallbacks())
         work = Work(
-            reason=self._wish.reason,
+            reason=self._request.reason,
             items=before.items,
             tokens=before.tokens,
             threshold=threshold(around.model().context_window, self._options),
@@ -123,7 +123,7 @@ class CompactionRun:
             previous=before.previous,
             options=self._options,
             models=models,
-            ask=lambda model: around.ask(model, self._wish.reason, model == models[-1]),
+            ask=lambda model: around.ask(model, self._request.reason, model == models[-1]),
         )
         declined: list[Declined] = []
         for strategy in self._strategies():
@@ -131,14 +131,16 @@ class CompactionRun:
             if not isinstance(outcome, Declined):
                 return outcome
             declined.append(outcome)
-        return declined[0] if declined else Declined(why="There is no strategy to compact with.")
+        return declined[0] if declined else Declined(why="No compaction strategy is configured.")
 
     def _strategies(self) -> Iterator[Strategy]:
-        """The chosen one; then a summary; then, when nobody waits for a summary, shaking."""
-        by_name, wish = self._around.strategies, self._wish
+        """Yield the chosen strategy, then summary, then shake if no summary was explicitly
+        requested.
+        """
+        by_name, request = self._around.strategies, self._request
         chosen = self._options.strategy
-        names = [SUMMARY] if wish.instructions or chosen == "off" else [chosen, SUMMARY]
-        if wish.reason != "manual":
+        names = [SUMMARY] if request.instructions or chosen == "off" else [chosen, SUMMARY]
+        if request.reason != "manual":
             names.append(SHAKE)
         for name in dict.fromkeys(names):
             if name in by_name:
@@ -165,18 +167,18 @@ class CompactionRun:
         )
         entry = await around.add(draft)
         assert isinstance(entry, Compaction)
-        told = Compacted(
+        event = Compacted(
             compaction_entry=entry,
             from_extension=from_hook,
-            reason=self._wish.reason,
-            will_retry=self._wish.will_retry,
+            reason=self._request.reason,
+            will_retry=self._request.will_retry,
         )
-        await around.bus.emit(told)
+        await around.bus.emit(event)
         return replace(result, estimated_tokens_after=tokens_in_use(self._conversation))
 
     async def _leave_out(self) -> None:
-        """Hide the answer that the recovery repeats; not before, because a failure keeps it."""
-        if target := self._wish.leave_out:
+        """Hide the response that the recovery repeats. Only now, because a failure must keep it."""
+        if target := self._request.leave_out:
             await self._around.add(ContextEdit(target_id=target, replacement=None))
 
     async def _edit(self, edits: Edits) -> CompactionResult:
@@ -195,22 +197,19 @@ class CompactionRun:
         )
 
     def _refuse_if_stale(self) -> None:
-        """Nothing is stored for a branch that the person has left meanwhile."""
+        """Raise if the user has left the branch meanwhile."""
         log = self._around.conversation().log
         path = log.tree.path(log.leaf)
         if log is not self._conversation.log or (
             self._leaf is not None and log.tree.place(self._leaf) not in path
         ):
-            raise CompactionFailed("aborted", "The conversation went on elsewhere.")
-
-
-# What the model is no longer shown, for the person who wants to know. Pure.
+            raise CompactionFailed("aborted", "The conversation has moved to another branch.")
 
 
 def dropped(log: SessionLog) -> Sequence[Entry]:
-    """The entries of the branch that say something and are neither shown nor replaced.
+    """Return the entries of the branch that have content and are neither shown nor replaced.
 
-    They are all still in the log: nothing is ever lost, and each can be read back by its id.
+    All of them are still in the log and can be read back by id.
     """
     shown = shown_ids(log)
     said = (entry for entry in log.branch() if message_of(entry) is not None)

@@ -112,7 +112,7 @@ class _SessionBuilder:
         around = compaction_surroundings(core, self._summaries, self._hand_off)
         compactor = Compactor(around)
         retry = RetryPolicy(
-            self._retry_settings, tell=core.tell, leave_out=self._leave_out, clock=self._host.clock
+            self._retry_settings, emit=core.tell, leave_out=self._leave_out, clock=self._host.clock
         )
         self._policies = (
             CompactionPolicy(compactor, around),

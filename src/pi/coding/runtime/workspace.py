@@ -117,7 +117,7 @@ async def open_workspace(
         environment = environment.with_file(read_dotenv(cwd / DOTENV, host.report))
     if trust.trusted and discovered:
         settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=host.clock))
-    settings.tell_warnings(lambda text: host.report(f"Warning: {text}"))
+    settings.on_warning(lambda text: host.report(f"Warning: {text}"))
     check_tokens(settings.raw.get("compaction"))
     if (here := _packages_here(cwd, host, settings, options)) is not None:
         await here.fetch()

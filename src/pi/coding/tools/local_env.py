@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from pi.agent.env import (
-    MOST_OUTPUT,
+    MAX_OUTPUT,
     ExecResult,
     ExecutionError,
     ExecutionErrorCode,
@@ -83,8 +83,8 @@ class _Kept:
 
     def add(self, text: str) -> Awaitable[None] | None:
         """Keep ``text``; returns what the listener returns, which holds the command up."""
-        self.truncated = self.truncated or len(self.text) + len(text) > MOST_OUTPUT
-        self.text = (self.text + text)[-MOST_OUTPUT:]
+        self.truncated = self.truncated or len(self.text) + len(text) > MAX_OUTPUT
+        self.text = (self.text + text)[-MAX_OUTPUT:]
         return None if self._tell is None else self._tell(text)
 
 

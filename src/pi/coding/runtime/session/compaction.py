@@ -95,7 +95,7 @@ class Summaries:
                 longest = min(settings.max_agent_delay_ms, LONG_DELAY_MS)
                 settings = replace(settings, max_agent_delay_ms=longest)
             attempt = await with_retries(
-                once, settings, began=began, tell=self._core.tell, clock=self._core.host.clock
+                once, settings, began=began, emit=self._core.tell, clock=self._core.host.clock
             )
             if asks_for_too_long_a_wait(attempt.failure, settings):
                 # The caller would ask once more at once, as after a summary that cannot be used.
@@ -138,7 +138,7 @@ def compaction_surroundings(
         conversation=lambda: core.conversation,
         add=core.kept,
         bus=core.bus,
-        tell=core.tell,
+        emit=core.tell,
         clock=core.host.clock,
         options=lambda: compaction_options(core),
         model=lambda: core.agent.model,
