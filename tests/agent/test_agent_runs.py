@@ -72,7 +72,7 @@ async def test_resetting_forgets_conversation_queues_and_error_but_not_prompt_an
     stage = Stage(ProviderError("no"), says("ok"), system_prompt="Be brief.")
     await stage.agent.prompt("first")
     await stage.agent.steer("later")
-    elsewhere = MemoryConversation(UserMessage(content="old"))
+    other = MemoryConversation(UserMessage(content="old"))
 
     stage.agent.reset()
 
@@ -88,9 +88,9 @@ async def test_resetting_forgets_conversation_queues_and_error_but_not_prompt_an
         error_message=None,
     )
     assert not stage.agent.inbox
-    stage.agent.reset(elsewhere)
+    stage.agent.reset(other)
     await stage.agent.prompt("new")
-    assert list(elsewhere.messages()) == list(stage.agent.state.messages)
+    assert list(other.messages()) == list(stage.agent.state.messages)
     assert stage.roles == ["user", "system", "user", "assistant:stop"]
 
 
@@ -143,7 +143,7 @@ async def test_the_run_ends_in_order_when_its_caller_is_cancelled() -> None:
     with pytest.raises(asyncio.CancelledError):
         await running
 
-    assert stage.told[-2:] == ["agent_end", "agent_settled"]
+    assert stage.emitted[-2:] == ["agent_end", "agent_settled"]
     assert stage.roles == ["user", "assistant:aborted"]
     assert await tasks_left() == set()
     await stage.agent.prompt("again")

@@ -120,7 +120,7 @@ async def test_a_conversation_is_taken_up_again_where_it_was_left() -> None:
     await second.prompt("How many people?")
 
     assert user_texts(second.script.requests[0]) == ["Capital of France?", "How many people?"]
-    assert kept(second).count("ModelChange") == 1
+    assert kept(second).count("StoredModelChange") == 1
     with pytest.raises(SessionFailed):
         first.conversation.append(UserMessage(content="late"))
 
@@ -201,7 +201,7 @@ async def test_closing_ends_the_run() -> None:
 # Prompt and skills -------------------------------------------------------------------------------
 
 
-async def test_the_prompt_is_put_together_once_per_run_and_told_only_when_it_changed() -> None:
+async def test_the_prompt_is_rendered_once_per_run_and_sent_only_when_it_changed() -> None:
     rules = ["Be brief."]
     prompt = SystemPrompt({"preamble": "You help.", "rules": lambda: "\n".join(rules)})
     session = Session(
@@ -225,7 +225,7 @@ async def test_the_prompt_is_put_together_once_per_run_and_told_only_when_it_cha
     assert kept(session).count("SystemMessage") == 2
 
 
-async def test_skills_are_told_to_a_model_that_can_read_them_and_expanded_for_people() -> None:
+async def test_skills_are_listed_for_a_model_that_can_read_them_and_expanded_for_users() -> None:
     session = Session(says("1"), skills=[PDF], tools=[peek])
     await session.follow_up("/skill:pdf c.pdf")
     await session.steer("/skill:pdf b.pdf", [Image(data="", mime_type="image/png")])
@@ -243,7 +243,7 @@ async def test_skills_are_told_to_a_model_that_can_read_them_and_expanded_for_pe
     assert picture in last.messages
 
 
-async def test_skills_that_nobody_could_read_are_not_told() -> None:
+async def test_skills_without_a_tool_to_read_them_are_not_listed() -> None:
     session = Session(says("1"), skills=[PDF])
 
     await session.prompt("go")
@@ -319,11 +319,11 @@ async def test_compaction_shortens_what_the_next_request_shows() -> None:
     shown = user_texts(after)
     assert "Notes." in shown[0]
     assert (len(shown), shown[1]) == (2, "next")
-    # By its time a count from before the compaction is told from one after it.
+    # By its time a count from before the compaction is distinguished from one after it.
     assert compaction.timestamp == FakeClock().now_ms()
     assert compaction.timestamp in {message.timestamp for message in after.messages}
     assert LONG not in str(after.messages)
-    assert kept(session).count("SystemMessage") == 1  # the prompt is not told again
+    assert kept(session).count("SystemMessage") == 1  # the prompt is not sent again
 
 
 async def test_nothing_else_starts_while_the_conversation_is_compacted() -> None:

@@ -14,7 +14,7 @@ class Note(Record):
     content: dict[str, int]
 
 
-def test_one_message_is_taken_at_a_time_unless_all_are_wanted() -> None:
+def test_one_message_is_taken_at_a_time_unless_all_are_requested() -> None:
     inbox = MessageQueues()
     for text in "abc":
         inbox.steer(text)

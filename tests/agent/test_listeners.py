@@ -68,10 +68,10 @@ async def test_a_listener_that_raises_is_reported_and_the_others_hear_all_the_sa
     await listeners.emit(AgentStart())
 
     assert heard == [("last", "agent_start")]
-    assert caplog.text.count("a listener failed at AgentStart") == 2
+    assert caplog.text.count("a listener failed during AgentStart") == 2
 
 
-async def test_a_listener_may_end_itself_and_others_while_an_event_is_told() -> None:
+async def test_a_listener_may_end_itself_and_others_while_an_event_is_delivered() -> None:
     heard: Heard = []
     listeners = EventDispatcher()
     ends: dict[str, Callable[[], None]] = {}
@@ -96,7 +96,7 @@ async def test_a_listener_may_end_itself_and_others_while_an_event_is_told() -> 
     ]
 
 
-async def test_a_listener_that_comes_while_an_event_is_told_hears_the_next_one() -> None:
+async def test_a_listener_that_comes_while_an_event_is_delivered_hears_the_next_one() -> None:
     heard: Heard = []
     listeners = EventDispatcher()
 
@@ -125,7 +125,7 @@ async def test_one_function_may_listen_twice_and_leave_once() -> None:
     assert heard == [("one", "agent_start")]
 
 
-async def test_what_a_listener_tells_comes_after_the_event_that_it_hears() -> None:
+async def test_what_a_listener_emits_comes_after_the_event_that_it_hears() -> None:
     heard: Heard = []
     listeners = EventDispatcher()
 
@@ -147,7 +147,7 @@ async def test_what_a_listener_tells_comes_after_the_event_that_it_hears() -> No
     ]
 
 
-async def test_outside_of_an_event_it_is_told_at_once() -> None:
+async def test_outside_of_an_event_it_is_emitted_at_once() -> None:
     heard: Heard = []
     listeners = EventDispatcher()
     listeners.add(hearing("one", heard))
@@ -174,10 +174,10 @@ async def test_a_listener_whose_own_work_is_cancelled_does_not_cancel_the_run(
     await listeners.emit(AgentStart())
 
     assert heard == [("next", "agent_start")]
-    assert "a listener was cancelled at AgentStart" in caplog.text
+    assert "a listener was cancelled during AgentStart" in caplog.text
 
 
-async def test_cancelling_whoever_tells_passes_through_the_listener() -> None:
+async def test_cancelling_the_emitter_passes_through_the_listener() -> None:
     listeners = EventDispatcher()
     heard: Heard = []
 
@@ -187,12 +187,12 @@ async def test_cancelling_whoever_tells_passes_through_the_listener() -> None:
 
     listeners.add(waits)
     listeners.add(hearing("next", heard))
-    telling = asyncio.create_task(listeners.emit(AgentStart()))
+    emitting = asyncio.create_task(listeners.emit(AgentStart()))
     await asyncio.sleep(0)
-    telling.cancel()
+    emitting.cancel()
 
     with pytest.raises(asyncio.CancelledError):
-        await telling
+        await emitting
     await listeners.emit(AgentEnd(messages=()))
 
     assert heard == [("next", "agent_end")]

@@ -29,7 +29,7 @@ def test_a_value_fits_a_type_only_as_it_stands(
 
 
 @pytest.mark.parametrize(
-    ("value", "wanted", "expected"),
+    ("value", "json_type", "expected"),
     [
         ("+7", "integer", 7),
         ("7.00", "integer", 7),
@@ -51,15 +51,15 @@ def test_a_value_fits_a_type_only_as_it_stands(
         (7, "string", UNSET),
     ],
 )
-def test_only_what_is_unmistakable_is_mended(value: Any, wanted: str, expected: Any) -> None:
-    result = convert(value, wanted)
+def test_only_what_is_unmistakable_is_mended(value: Any, json_type: str, expected: Any) -> None:
+    result = convert(value, json_type)
     assert (result, type(result)) == (expected, type(expected))
 
 
 @given(json_values, st.sampled_from(["integer", "number", "boolean", "null", "array", "object"]))
-def test_what_was_mended_fits(value: Any, wanted: str) -> None:
-    result = convert(value, wanted)
-    assert result is UNSET or has_type(result, [wanted])
+def test_what_was_mended_fits(value: Any, json_type: str) -> None:
+    result = convert(value, json_type)
+    assert result is UNSET or has_type(result, [json_type])
 
 
 def test_true_is_not_one() -> None:

@@ -66,14 +66,14 @@ class Endless:
 
 
 def cutting(stage: Stage, event: type, cut: Interrupt) -> list[bool]:
-    """Cut the first answer when an event of that kind is told; gives whether that was in time."""
+    """Cut the first answer at an event of that kind; returns whether that was in time."""
     done: list[bool] = []
 
-    def listen(told: Any) -> None:
-        answers = not isinstance(told, MessageStart | MessageEnd) or isinstance(
-            told.message, AssistantMessage
+    def listen(emitted: Any) -> None:
+        answers = not isinstance(emitted, MessageStart | MessageEnd) or isinstance(
+            emitted.message, AssistantMessage
         )
-        if isinstance(told, event) and answers and not done:
+        if isinstance(emitted, event) and answers and not done:
             token = stage.agent.open_answer.token
             done.append(token is not None and stage.agent.open_answer.interrupt(token, cut))
 
@@ -92,10 +92,10 @@ async def test_a_stream_that_says_nothing_more_can_be_cut_and_the_run_asks_again
     assert stage.roles == ["user", "assistant:aborted", "user", "assistant:stop"]
     cut = stage.agent.state.messages[1]
     assert (cut.text, cut.interrupt) == ("hm", Interruption(by="rules", reason="rule"))
-    assert stage.told.count("agent_start") == 1
+    assert stage.emitted.count("agent_start") == 1
 
 
-async def test_an_answer_that_has_come_whole_is_cut_as_long_as_it_is_told() -> None:
+async def test_an_answer_that_has_come_whole_is_cut_as_long_as_it_is_emitted() -> None:
     stage = Stage(says("one two three"), says("four"))
     cutting(stage, MessageUpdate, Interrupt("enough"))
 
@@ -127,8 +127,8 @@ async def test_after_the_end_of_an_answer_it_is_too_late() -> None:
 async def test_an_abort_beats_a_cut() -> None:
     stage = Stage(says("one two"), says("never asked"))
 
-    def both(told: Any) -> None:
-        if isinstance(told, MessageUpdate) and (token := stage.agent.open_answer.token):
+    def both(emitted: Any) -> None:
+        if isinstance(emitted, MessageUpdate) and (token := stage.agent.open_answer.token):
             stage.agent.open_answer.interrupt(token, Interrupt("again"))
             stage.agent.abort()
 
@@ -138,7 +138,7 @@ async def test_an_abort_beats_a_cut() -> None:
     assert stage.roles == ["user", "assistant:aborted"]
 
 
-async def test_the_next_request_is_shown_without_asking_anybody() -> None:
+async def test_the_next_request_is_shown_without_sending_it() -> None:
     stage = Stage(says("one"), system_prompt="Be kind.")
 
     before = stage.agent.next_request()

@@ -70,11 +70,11 @@ def test_long_values_are_cut_and_many_problems_counted() -> None:
         "deep": [[[[[[[[[1]]]]]]]]],
         **{f"k{index}": 0 for index in range(30)},
     }
-    told = report("", problems, received).splitlines()
-    assert told[0] == "Validation failed:"
-    assert told[20:24] == ["  - a.19: is wrong", "  - and 5 more", "", "Received arguments:"]
-    assert f'  "text": "{"x" * 200}… (1000 characters)",' in told
-    assert told[-2:] == ['  "…": "…"', "}"]
+    reported = report("", problems, received).splitlines()
+    assert reported[0] == "Validation failed:"
+    assert reported[20:24] == ["  - a.19: is wrong", "  - and 5 more", "", "Received arguments:"]
+    assert f'  "text": "{"x" * 200}… (1000 characters)",' in reported
+    assert reported[-2:] == ['  "…": "…"', "}"]
 
 
 @given(json_values)

@@ -58,14 +58,14 @@ def test_a_reference_at_the_root_is_replaced_by_what_it_names() -> None:
         ({"multipleOf": 0}, "multipleOf must be a number above 0, not 0."),
         ({"pattern": 5}, "pattern must be a string, not 5."),
         ({"$ref": 5}, "$ref must be a string, not 5."),
-        ({"$ref": "#/$defs/A"}, "#/$defs/A leads to no schema."),
-        ({"items": {"$ref": "a.json"}}, "a.json cannot be followed. References must look like"),
+        ({"$ref": "#/$defs/A"}, "#/$defs/A does not refer to a schema."),
+        ({"items": {"$ref": "a.json"}}, "a.json cannot be resolved. References must look like"),
         ({"$ref": "#/x", "x": {"allOf": "A"}}, "#/x.allOf must be a list of schemas, not 'A'."),
-        ({"$defs": {"A": {"$ref": "#/$defs/A"}}}, "#/$defs/A leads back to itself."),
-        ({"allOf": [{"$ref": "#"}]}, "# leads back to itself."),
+        ({"$defs": {"A": {"$ref": "#/$defs/A"}}}, "#/$defs/A refers to itself."),
+        ({"allOf": [{"$ref": "#"}]}, "# refers to itself."),
         (
             {"$ref": "#/$defs/A", "$defs": {"A": {"anyOf": [True, {"$ref": "#/$defs/A"}]}}},
-            "#/$defs/A leads back to itself.",
+            "#/$defs/A refers to itself.",
         ),
         ({"properties": {"a": {"type": int}}}, "It is not JSON: "),
         ({"required": "x" * 100}, "required must be a list of names, not …."),
@@ -74,7 +74,7 @@ def test_a_reference_at_the_root_is_replaced_by_what_it_names() -> None:
 def test_a_broken_schema_is_refused_with_the_place_and_the_reason(schema: Any, why: str) -> None:
     with pytest.raises(BadSchema) as refusal:
         checked_object_schema(schema, tool="mine")
-    head = 'Tool "mine" cannot be offered to models, its schema is broken. '
+    head = 'Tool "mine" cannot be sent to models: invalid schema. '
     assert refusal.value.message.startswith(head + why)
 
 
@@ -82,7 +82,7 @@ def test_a_schema_that_is_its_own_part_is_refused() -> None:
     schema: Json = {}
     schema["items"] = schema
     with pytest.raises(
-        BadSchema, match=r"^The tool cannot .* It holds itself; use \$ref for that\.$"
+        BadSchema, match=r"^The tool cannot .* It contains itself; use \$ref for that\.$"
     ):
         checked_object_schema(schema)
 

@@ -70,7 +70,7 @@ def test_a_conversation_is_found_again_under_its_id() -> None:
     assert [entry.id for entry in again.entries()] == ["00000000", "00000001"]
 
 
-def test_only_one_may_write_and_nobody_after_the_end() -> None:
+def test_only_one_may_write_and_none_after_the_end() -> None:
     store = MemoryStore()
     conversation = store.create()
 

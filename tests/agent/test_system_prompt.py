@@ -43,7 +43,7 @@ def test_a_section_that_fails_keeps_the_text_that_it_had(
         after = [prompt.render(), prompt.render()]
 
     assert (before, after) == ("main", ["main", "main"])
-    assert "the section git of the system prompt failed" in caplog.text
+    assert "section git of the system prompt failed" in caplog.text
 
 
 async def test_an_agent_gets_its_prompt_when_a_run_starts_and_not_between() -> None:

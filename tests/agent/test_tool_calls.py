@@ -23,8 +23,8 @@ async def peek(path: str) -> str:
     return f"seen {path}"
 
 
-def asks(*wanted: ToolCall) -> Reply:
-    return Reply(blocks=wanted)
+def asks(*requested: ToolCall) -> Reply:
+    return Reply(blocks=requested)
 
 
 def peeks(*paths: str) -> list[ToolCall]:
@@ -32,10 +32,10 @@ def peeks(*paths: str) -> list[ToolCall]:
 
 
 def order(stage: Stage) -> list[str]:
-    """What was told of tools and their results."""
+    """What was emitted about tools and their results."""
     return [
         line.removeprefix("tool_execution_")
-        for line in stage.told
+        for line in stage.emitted
         if line.startswith("tool_execution_") or line == "message_end toolresult"
     ]
 
@@ -192,8 +192,8 @@ async def test_calls_of_an_answer_that_was_cut_off_do_not_run() -> None:
     assert ran == []
     assert stage.results[0].is_error
     assert "Split the work into smaller steps." in stage.texts[0]
-    # That the answer is incomplete can be seen: it is kept and told as cut off.
-    assert "message_end assistant:length" in stage.told
+    # That the answer is incomplete can be seen: it is stored and emitted as cut off.
+    assert "message_end assistant:length" in stage.emitted
 
 
 async def test_arguments_may_be_mended_before_they_are_validated() -> None:
@@ -324,7 +324,7 @@ async def test_calls_that_never_run_end_before_the_next_one_starts() -> None:
 # Progress ----------------------------------------------------------------------------------------
 
 
-async def test_progress_is_told_in_order_with_the_arguments_that_the_model_sent() -> None:
+async def test_progress_is_emitted_in_order_with_the_arguments_that_the_model_sent() -> None:
     class Changes(Policy):
         async def before_tool(self, call: ToolCall) -> ToolCall:
             return replace(call, arguments={"path": "other"})
@@ -415,4 +415,4 @@ async def test_what_a_tool_calls_useless_is_so_in_the_log_unless_it_failed(faile
 
     assert stage.results[0].useless is (UNSET if failed else True)
     asked = stage.provider.requests[1].messages[-1]
-    assert asked == replace(stage.results[0], useless=UNSET)  # the model is not told
+    assert asked == replace(stage.results[0], useless=UNSET)  # not sent to the model

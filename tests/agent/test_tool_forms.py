@@ -144,7 +144,7 @@ async def test_the_decorator_takes_what_may_be_said_of_any_tool() -> None:
         add_up.validate({})
 
 
-async def test_a_sync_function_runs_in_a_thread_and_tells_progress_in_the_loop() -> None:
+async def test_a_sync_function_runs_in_a_thread_and_reports_progress_in_the_loop() -> None:
     loop_thread = threading.current_thread()
     seen: list[tuple[str, bool]] = []
 
@@ -252,7 +252,7 @@ def test_a_value_that_cannot_be_written_gives_an_error() -> None:
         assert "cannot be written as JSON" in result.content[0].text
 
 
-def test_a_huge_result_is_cut_and_says_so() -> None:
+def test_a_huge_result_is_cut_with_a_notice() -> None:
     notice = "[Output cut: only the first 1,000,000 of 1,000,015 characters are shown.]"
     huge = ToolResult(
         content=(Text(text="a" * 10), PICTURE, Text(text="b" * MAX_TEXT), Text(text="c" * 5)),

@@ -24,7 +24,7 @@ def cancellations() -> int:
     return task.cancelling()
 
 
-async def test_a_wait_gives_what_was_waited_for() -> None:
+async def test_a_wait_returns_the_result() -> None:
     abort = Abort(FakeClock())
 
     assert await abort.wait(done) == "done"
@@ -57,7 +57,7 @@ async def test_nothing_begins_after_an_abort() -> None:
     assert begun == []
 
 
-async def test_whoever_aborts_from_inside_is_not_cut() -> None:
+async def test_code_that_aborts_from_inside_is_not_cut() -> None:
     abort = Abort(FakeClock())
 
     async def work() -> str:
@@ -109,7 +109,7 @@ async def test_work_that_swallows_the_cut_still_gives_its_value() -> None:
     assert cancellations() == 0
 
 
-async def test_a_cancellation_from_elsewhere_passes_through() -> None:
+async def test_a_cancellation_from_outside_passes_through() -> None:
     abort = Abort(FakeClock())
     waiting = asyncio.create_task(abort.wait(forever))
     await asyncio.sleep(0)
@@ -121,7 +121,7 @@ async def test_a_cancellation_from_elsewhere_passes_through() -> None:
         await waiting
 
 
-async def test_work_that_is_cancelled_by_nobody_here_has_failed() -> None:
+async def test_work_that_is_cancelled_by_other_code_has_failed() -> None:
     abort = Abort(FakeClock())
     never = asyncio.get_running_loop().create_future()
     never.cancel()
@@ -133,7 +133,7 @@ async def test_work_that_is_cancelled_by_nobody_here_has_failed() -> None:
         await abort.wait(work)
 
 
-async def test_whoever_asked_for_it_is_stopped_once_and_only_while_it_works() -> None:
+async def test_a_subscriber_is_stopped_once_and_only_while_it_works() -> None:
     abort = Abort(FakeClock())
     stopped: list[str] = []
 

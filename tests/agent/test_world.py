@@ -23,14 +23,14 @@ class Publishing(MemoryConversation):
         return None if draft["type"] == "secret" else draft
 
 
-async def test_drafts_go_into_the_log_and_public_ones_are_told() -> None:
-    told: list[AgentEvent] = []
+async def test_drafts_go_into_the_log_and_public_ones_are_emitted() -> None:
+    emitted: list[AgentEvent] = []
     clock, log = FakeClock(), Publishing()
 
     async def emit(event: AgentEvent) -> None:
-        told.append(event)
+        emitted.append(event)
 
-    world = AgentRunContext(
+    context = AgentRunContext(
         conversation=log,
         inbox=MessageQueues(),
         model=lambda: FAUX_MODEL,
@@ -47,7 +47,7 @@ async def test_drafts_go_into_the_log_and_public_ones_are_told() -> None:
     )
     drafts: list[dict[str, Any]] = [{"type": "note"}, {"type": "secret"}]
 
-    await world.add(drafts)
+    await context.add(drafts)
 
     assert list(log.messages()) == drafts
-    assert told == [EntryAppended(entry={"type": "note"})]
+    assert emitted == [EntryAppended(entry={"type": "note"})]

@@ -73,8 +73,8 @@ def test_without_a_session_nothing_is_kept(cli: Program) -> None:
     assert cli.sessions() == []
     assert (refused.code, refused.err) == (
         1,
-        "Error: --continue needs sessions that are saved, and this run saves none.\n"
-        "Leave out --no-session.\n",
+        "Error: --continue needs saved sessions, but sessions are not saved in this run.\n"
+        "Remove --no-session.\n",
     )
 
 
@@ -108,7 +108,7 @@ def test_a_session_that_cannot_be_kept_is_told_once_and_ends_with_1(
     ended = cli.run("--mode", mode, "--model", "mock/echo-3", *words, piped=piped)
 
     (told,) = ended.err.splitlines()
-    assert told.startswith("The session is no longer saved, it goes on in memory: ")
+    assert told.startswith("The session is no longer saved, it continues in memory: ")
     assert ended.code == 1
 
 

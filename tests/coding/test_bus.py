@@ -1,4 +1,4 @@
-"""The bus tells in order, folds answers, and survives its handlers."""
+"""The bus emits in order, folds answers, and survives its handlers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Allowed(Query):
         return self.refused
 
 
-async def test_everybody_who_listens_hears_an_event_in_order() -> None:
+async def test_all_subscribers_get_an_event_in_order() -> None:
     bus, heard = Bus(), list[str]()
 
     async def slowly(event: Happened) -> None:
@@ -120,4 +120,4 @@ async def test_without_a_reporter_failures_go_to_the_log(caplog: pytest.LogCaptu
     bus.subscribe(Happened, fails, owner="theirs")
     await bus.emit(Happened(what="it"))
 
-    assert "a handler of theirs failed at Happened" in caplog.text
+    assert "a handler of theirs failed during Happened" in caplog.text

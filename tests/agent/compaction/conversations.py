@@ -1,4 +1,4 @@
-"""Conversations to compact, and models that answer what they are told to."""
+"""Conversations to compact, and models with scripted responses."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class ScriptedAsk:
 
     @property
     def prompts(self) -> list[str]:
-        """What the model was told, one text per request."""
+        """What the model was sent, one text per request."""
         return [prompt(request) for request in self.requests]
 
 

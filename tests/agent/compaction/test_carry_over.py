@@ -34,7 +34,7 @@ def test_the_first_and_the_latest_message_are_kept_and_those_between_are_remembe
     )
 
 
-def test_only_what_the_person_says_counts_as_a_request() -> None:
+def test_only_what_the_user_says_counts_as_a_request() -> None:
     picture = Image(data="AA==", mime_type="image/png")
     items = [
         shown("1", "bashExecution", "never"),

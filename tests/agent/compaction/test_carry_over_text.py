@@ -195,7 +195,7 @@ def test_what_was_fitted_fits_the_next_time_as_it_is(
     needs=st.fixed_dictionaries({name: st.integers(0, 3000) for name in _SHARES}),
     room=st.integers(0, 10_000),
 )
-def test_everybody_gets_their_share_and_nobody_more_than_they_need(
+def test_every_section_gets_its_share_and_none_more_than_it_needs(
     needs: dict[str, int], room: int
 ) -> None:
     granted = allot_tokens(needs, room)

@@ -137,7 +137,7 @@ async def test_an_earlier_summary_stays_when_only_the_running_turn_has_grown() -
     )
 
 
-async def test_a_history_that_needs_no_notes_says_so_and_asks_nobody() -> None:
+async def test_a_history_that_needs_no_notes_sends_no_request() -> None:
     ask = ScriptedAsk(says("never asked"))
     items = (
         answer("1", "", call("c", "grep", pattern=LONG)),
@@ -161,7 +161,7 @@ async def test_a_summary_longer_than_what_it_replaces_is_asked_for_again_and_the
         await run((user("1", "hi"), answer("2", "ho"), user("3", LONG)), ask)
 
     assert failed.value.error == CompactionError(
-        code="not_smaller", message="The summary is longer than what it stands for."
+        code="not_smaller", message="The summary is longer than what it replaces."
     )
     assert len(ask.requests) == 2
 
@@ -179,7 +179,7 @@ async def test_what_is_carried_over_counts_for_the_size_too() -> None:
     )
 
 
-# The contract: what the person wants survives, whatever the model writes -----------------------
+# The contract: what the user wants survives, whatever the model writes -----------------------
 
 RULE = "Never touch the file LICENSE.md."
 TASK = "teach the parser about tabs"

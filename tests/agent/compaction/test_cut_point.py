@@ -121,7 +121,7 @@ def test_what_is_kept_fits_unless_it_is_one_piece_and_no_larger_piece_would(
 
 
 @given(items=conversations(), keep=st.integers(0, 2000))
-def test_a_split_turn_begins_before_the_cut_with_what_somebody_said(
+def test_a_split_turn_begins_before_the_cut_with_a_message(
     items: list[CompactionItem], keep: int
 ) -> None:
     cut = find_cut_point(items, keep)

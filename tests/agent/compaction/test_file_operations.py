@@ -8,7 +8,7 @@ from pi.agent.compaction.file_operations import FileLists, file_blocks, file_lis
 from tests.agent.compaction.conversations import answer, call, result, shown
 
 
-def test_reads_and_changes_are_told_apart_and_a_changed_file_is_not_also_read() -> None:
+def test_reads_and_changes_are_listed_separately_and_a_changed_file_is_not_also_read() -> None:
     items = [
         answer(
             "1",

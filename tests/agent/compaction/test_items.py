@@ -13,16 +13,16 @@ def test_a_result_belongs_to_the_newest_call_with_its_id() -> None:
         result("2", "c1", "one"),
         answer("3", "", second, open_call),
         result("4", "c1", "two"),
-        result("5", "nobody asked"),
+        result("5", "not requested"),
     ]
 
-    def told(item: CompactionItem) -> ToolResultMessage:
+    def result_of(item: CompactionItem) -> ToolResultMessage:
         assert isinstance(item.message, ToolResultMessage)
         return item.message
 
     assert exchanges(items) == [
-        UserExchange(call=first, called_at=0, result=told(items[1]), answered_at=1),
-        UserExchange(call=second, called_at=2, result=told(items[3]), answered_at=3),
+        UserExchange(call=first, called_at=0, result=result_of(items[1]), answered_at=1),
+        UserExchange(call=second, called_at=2, result=result_of(items[3]), answered_at=3),
         UserExchange(call=open_call, called_at=2),
     ]
 

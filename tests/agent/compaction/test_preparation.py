@@ -103,7 +103,7 @@ def test_a_compaction_that_handed_nothing_on_is_made_up_for_from_the_log(
         SETTINGS,
         window=32_000,
         tokens_before=1,
-        previous=PreviousSummary(summary="somebody else's", details=details),
+        previous=PreviousSummary(summary="another program's", details=details),
         before=[user("0", "start"), answer("00", "Next: look.")],
     )
 

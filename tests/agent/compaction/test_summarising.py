@@ -60,7 +60,7 @@ async def test_a_request_offers_no_tools_and_bounds_its_answer() -> None:
         (says("half of", "length"), "The summary was cut off at its limit."),
         (says("let me look", "toolUse"), "The summary was left unfinished."),
         (says("", "error", error="declined"), "The summary failed: declined"),
-        (says("x" * 401), "The summary is longer than what it stands for."),
+        (says("x" * 401), "The summary is longer than what it replaces."),
         (
             says("<read-files>\na\n</read-files>"),
             "The summary was empty.",
@@ -128,7 +128,7 @@ async def test_earlier_notes_are_updated() -> None:
     assert ask.prompts == [question("history", TEXT, previous="old")]
 
 
-async def test_without_anything_new_the_earlier_notes_stay_and_nobody_is_asked() -> None:
+async def test_without_anything_new_the_earlier_notes_stay_and_no_request_is_sent() -> None:
     ask = ScriptedAsk(says("new"))
 
     assert await summariser(ask).notes([], "history", previous="old") == "old"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.cli.main import main
-from tests.coding.session.kept import keep, shelf
+from tests.coding.session.kept import keep, location
 
 Captured = pytest.CaptureFixture[str]
 
@@ -17,10 +17,10 @@ def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """A home with three sessions of this folder and one of another; ids as a person sees them."""
     monkeypatch.chdir(tmp_path)
     agent_dir, here = tmp_path / ".pi" / "agent", str(tmp_path)
-    keep(shelf(agent_dir, here, at=1), "fix the tests", id="aaa-1")
-    keep(shelf(agent_dir, here, at=2), "write\x1b[31m docs", "about sharks", id="aab-2")
-    keep(shelf(agent_dir, here, at=3), "x" * 100, id="b-3", name="long talk")
-    keep(shelf(agent_dir, "/elsewhere", at=4), "other things", id="c-4")
+    keep(location(agent_dir, here, at=1), "fix the tests", id="aaa-1")
+    keep(location(agent_dir, here, at=2), "write\x1b[31m docs", "about sharks", id="aab-2")
+    keep(location(agent_dir, here, at=3), "x" * 100, id="b-3", name="long talk")
+    keep(location(agent_dir, "/elsewhere", at=4), "other things", id="c-4")
     return {"HOME": str(tmp_path), "PATH": os.defpath, "TZ": "UTC"}
 
 
@@ -50,9 +50,9 @@ def test_of_sessions_with_the_same_id_that_of_this_folder_is_meant(
     environ: dict[str, str], capsys: Captured
 ) -> None:
     agent_dir = Path(environ["HOME"]) / ".pi" / "agent"
-    keep(shelf(agent_dir, "/elsewhere", at=5), "a namesake", id="b-3")
-    first = keep(shelf(agent_dir, "/elsewhere", at=6), "there", id="d-5")
-    second = keep(shelf(agent_dir, "/another", at=7), "and there", id="d-5")
+    keep(location(agent_dir, "/elsewhere", at=5), "a namesake", id="b-3")
+    first = keep(location(agent_dir, "/elsewhere", at=6), "there", id="d-5")
+    second = keep(location(agent_dir, "/another", at=7), "and there", id="d-5")
 
     assert out(capsys, environ, "rename", "b-3", "mine") == ["b-3 is now called mine"]
     assert out(capsys, environ)[0].endswith("  mine")

@@ -70,12 +70,12 @@ def test_a_part_of_an_output_is_asked_for_by_path_or_query(
         ("agent://Carl", "Not found: Carl. Available: Anna, Anna.Bob"),
         ("agent://", "Not found: . Available: Anna, Anna.Bob"),
         ("agent://Anna/e?q=.e", "agent://Anna/e?q=.e has both a path and a query."),
-        ("agent://Anna/a/x", "The output of Anna has no 'x' where it was asked for."),
-        ("agent://Anna/a/b c/9", "The output of Anna has no '9' where it was asked for."),
-        ("agent://Anna/a/b c/x", "The output of Anna has no 'x' where it was asked for."),
-        ("agent://Anna/e/x", "The output of Anna has no 'x' where it was asked for."),
+        ("agent://Anna/a/x", "The output of Anna has no 'x' at this path."),
+        ("agent://Anna/a/b c/9", "The output of Anna has no '9' at this path."),
+        ("agent://Anna/a/b c/x", "The output of Anna has no 'x' at this path."),
+        ("agent://Anna/e/x", "The output of Anna has no 'x' at this path."),
         ("agent://Anna?q=a b", "Cannot understand the query 'a b' at ' b'."),
-        ("rule://x", "Cannot resolve rule://x: its scheme is unknown."),
+        ("rule://x", "Cannot resolve rule://x: unknown scheme."),
     ],
 )
 def test_an_address_that_leads_nowhere_says_why(folder: TextFolder, url: str, message: str) -> None:

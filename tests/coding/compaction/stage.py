@@ -43,7 +43,7 @@ def always(call: Call) -> Reply:
 
 
 class Stage:
-    """Everything that was told, and the summaries that were asked for."""
+    """Everything that was emitted, and the summaries that were asked for."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Stage:
     ) -> None:
         self.clock = FakeClock()
         self.bus = Bus()
-        self.told: list[Any] = []
+        self.emitted: list[Any] = []
         self.handed: list[str] = []
         self.summariser = ScriptedStream(*summaries)
         self.stream = ScriptedStream(*steps)
@@ -70,7 +70,7 @@ class Stage:
             conversation=lambda: self.conversation,
             add=self._add,
             bus=self.bus,
-            emit=self._tell,
+            emit=self._emit,
             clock=self.clock,
             options=lambda: self.options,
             model=lambda: self.agent.model,
@@ -89,17 +89,17 @@ class Stage:
             tools=tools,
             clock=self.clock,
         )
-        self.agent.subscribe(self.told.append)
+        self.agent.subscribe(self.emitted.append)
 
     @property
     def order(self) -> list[str]:
-        """The names of what was told, without deltas."""
-        names = [msgspec.to_builtins(event)["type"] for event in self.told]
+        """The names of what was emitted, without deltas."""
+        names = [msgspec.to_builtins(event)["type"] for event in self.emitted]
         return [name for name in names if name != "message_update"]
 
     def events(self, kind: type[Any]) -> list[Any]:
-        """What was told of one kind."""
-        return [event for event in self.told if isinstance(event, kind)]
+        """The emitted events of one kind."""
+        return [event for event in self.emitted if isinstance(event, kind)]
 
     @property
     def shown(self) -> str:
@@ -112,13 +112,13 @@ class Stage:
         """The kinds of entries in the log."""
         return [outline.type for outline in self.log.tree.outlines]
 
-    async def _tell(self, event: Any) -> None:
-        self.told.append(event)
+    async def _emit(self, event: Any) -> None:
+        self.emitted.append(event)
 
     async def _add(self, draft: KnownEntry) -> KnownEntry:
         public = self.conversation.add(draft)
         if public is not None:
-            await self._tell(EntryAppended(entry=public))
+            await self._emit(EntryAppended(entry=public))
         assert self.log.leaf is not None
         return self.log.at(self.log.leaf)  # type: ignore[return-value]
 

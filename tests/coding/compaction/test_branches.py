@@ -36,7 +36,7 @@ async def test_only_what_is_left_behind_is_summarised() -> None:
     assert "root" not in asked[0]
 
 
-async def test_a_compaction_of_the_branch_is_told_with_its_files() -> None:
+async def test_a_compaction_of_the_branch_is_summarised_with_its_files() -> None:
     log = conversation().log
     root = said(log, "root")
     kept = said(log, "left")

@@ -36,7 +36,7 @@ async def stage_with(*summaries: Step, **options: object) -> Stage:
     stage.agent.system_prompt = "Be brief."
     for n in range(3):
         await stage.agent.prompt(f"question {n} {LONG}")
-    stage.told.clear()
+    stage.emitted.clear()
     return stage
 
 
@@ -54,7 +54,7 @@ async def test_a_compaction_is_one_new_entry_that_knows_everything() -> None:
     assert isinstance(entry.details, dict)
     assert set(entry.details) >= {"readFiles", "modifiedFiles"}
     assert [stage.log.line(place) for place in range(len(before))] == before
-    assert stage.told == [
+    assert stage.emitted == [
         CompactionStart(reason="manual"),
         CompactionEnd(reason="manual", result=result),
     ]
@@ -163,7 +163,7 @@ async def test_hooks_may_add_context_a_prompt_and_data_to_keep() -> None:
 
 
 class Fixed:
-    """A strategy that gives what it was made with."""
+    """A strategy that returns a fixed outcome."""
 
     def __init__(self, outcome: Outcome) -> None:
         self._outcome = outcome
@@ -200,7 +200,7 @@ async def test_a_directed_compaction_is_always_a_summary() -> None:
     assert picky.asked == []
 
 
-async def test_a_hand_off_is_carried_out_by_whoever_owns_sessions() -> None:
+async def test_a_hand_off_is_carried_out_by_the_owner_of_sessions() -> None:
     stage = await stage_with(
         options=replace(OPTIONS, strategy="handoff"),
         strategies={"handoff": Fixed(HandOff(document="Go on here."))},
@@ -216,7 +216,7 @@ async def test_a_compaction_of_a_branch_that_was_left_is_dropped() -> None:
     stage = await stage_with(always)
     first = next(iter(stage.log.branch())).id
     stage.bus.subscribe(Compacting, lambda question: stage.log.move_to(first))
-    with pytest.raises(CompactionFailed, match="elsewhere"):
+    with pytest.raises(CompactionFailed, match="other"):
         await stage.compactor.compact(MANUAL)
 
     assert "compaction" not in stage.kinds

@@ -1,4 +1,4 @@
-"""The beginning, the end and the abort of a compaction are told to everybody."""
+"""The beginning, the end and the abort of a compaction are emitted."""
 
 from __future__ import annotations
 

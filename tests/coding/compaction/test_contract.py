@@ -36,7 +36,7 @@ async def edit(path: str) -> str:
     return "done"
 
 
-async def told(stage: Stage, text: str, *replies: Reply) -> None:
+async def say(stage: Stage, text: str, *replies: Reply) -> None:
     """One exchange, with whatever the model does in it."""
     stage.stream.add(*replies)
     await stage.agent.prompt(text)
@@ -50,11 +50,11 @@ async def history(stage: Stage, seed: int) -> None:
         dice.randrange(1, 28) + 28: (f"There is more to do:\n{TASK}", [says("I will see to it.")]),
         dice.randrange(1, 28) + 56: ("go on", [calls("edit", path=FILE), says("Changed.")]),
     }
-    await told(stage, FIRST, says("I will."))
+    await say(stage, FIRST, says("I will."))
     for n in range(1, 90):
         text, replies = planted.get(n, (f"{n} {FILLER}", [says(f"answer {n} {FILLER}")]))
-        await told(stage, text, *replies)
-    await told(stage, LATEST, says(NEXT))
+        await say(stage, text, *replies)
+    await say(stage, LATEST, says(NEXT))
 
 
 @pytest.mark.trap(247)
@@ -69,8 +69,8 @@ async def test_what_matters_survives_any_number_of_compactions(seed: int, times:
         assert_survived(stage)
         if n < times - 1:
             for more in range(12):
-                await told(stage, f"later {n}.{more} {FILLER}", says(f"and {FILLER}"))
-            await told(stage, LATEST, says(NEXT))
+                await say(stage, f"later {n}.{more} {FILLER}", says(f"and {FILLER}"))
+            await say(stage, LATEST, says(NEXT))
 
 
 def assert_survived(stage: Stage) -> None:
@@ -82,11 +82,11 @@ def assert_survived(stage: Stage) -> None:
 async def test_an_order_in_a_huge_message_survives_although_almost_nothing_is_kept() -> None:
     options = replace(OPTIONS, enabled=False, keep_recent_tokens=300)
     stage = Stage(summaries=[always], options=options, model=ROOMY)
-    await told(stage, f"{FILLER * 5}.\nAlways answer in French.\n{FILLER * 5}", says("Oui."))
+    await say(stage, f"{FILLER * 5}.\nAlways answer in French.\n{FILLER * 5}", says("Oui."))
     for n in range(3):
-        await told(stage, f"{n} {FILLER}", says(f"answer {n} {FILLER}"))
+        await say(stage, f"{n} {FILLER}", says(f"answer {n} {FILLER}"))
 
     for _ in range(2):
         await stage.compactor.compact(CompactionRequest(reason="manual"))
         assert "- Always answer in French. [entry " in stage.shown
-        await told(stage, FILLER, says(FILLER))
+        await say(stage, FILLER, says(FILLER))

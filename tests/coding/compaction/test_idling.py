@@ -1,4 +1,4 @@
-"""Compaction while nobody does anything."""
+"""Compaction of an idle session."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def test_a_small_conversation_is_left_alone() -> None:
     assert not await work
 
 
-async def test_it_is_off_unless_it_is_wanted() -> None:
+async def test_it_is_off_unless_it_is_enabled() -> None:
     it = await stage(idle_enabled=False)
 
     assert not await compact_when_idle(it.compactor, it.around, busy=lambda: False)

@@ -1,4 +1,4 @@
-"""When a conversation is compacted, and what is told of it in which order."""
+"""When a conversation is compacted, and which events are emitted in which order."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def filled(stage: Stage) -> None:
     """Two exchanges that are long enough to be worth compacting."""
     for _ in range(2):
         await stage.agent.prompt(LONG)
-    stage.told.clear()
+    stage.emitted.clear()
 
 
 async def test_a_conversation_that_outgrew_its_window_is_compacted_after_the_run() -> None:
@@ -228,7 +228,7 @@ async def test_it_is_checked_before_a_prompt_also_when_nothing_was_counted() -> 
     for _ in range(2):
         await stage.agent.prompt(LONG * 2)
     stage.options = OPTIONS
-    stage.told.clear()
+    stage.emitted.clear()
     await stage.agent.prompt("next")
 
     assert stage.order[:3] == ["compaction_start", "compaction_end", "agent_start"]

@@ -61,7 +61,7 @@ def test_within_one_provider_its_own_name_counts_least() -> None:
 @pytest.mark.parametrize(
     "pattern", ["nope", "opus:enormous", "", "///", "claude-opus-4-6:", "pus", "ni5"]
 )
-def test_what_nobody_has_is_not_found(pattern: str) -> None:
+def test_an_unknown_model_is_not_found(pattern: str) -> None:
     assert found(pattern, "anthropic") is None
 
 

@@ -12,20 +12,20 @@ from tests.coding.models.catalogue import registry
 from tests.coding.runtime.stage import Stage
 
 
-def start(wishes: ModelPreferences, *usable: str) -> StartingModel:
-    return starting_model(wishes, registry(*usable))
+def start(preferences: ModelPreferences, *usable: str) -> StartingModel:
+    return starting_model(preferences, registry(*usable))
 
 
-def name(wishes: ModelPreferences, *usable: str) -> str | None:
-    model = start(wishes, *usable).model
+def name(preferences: ModelPreferences, *usable: str) -> str | None:
+    model = start(preferences, *usable).model
     return full_name(model) if model else None
 
 
 def test_the_command_line_beats_everything() -> None:
-    wishes = ModelPreferences(
+    preferences = ModelPreferences(
         pattern="gpt-5:low", scope=("anthropic/*",), session=("anthropic", "claude-opus-4-6")
     )
-    begun = start(wishes, "anthropic", "openai")
+    begun = start(preferences, "anthropic", "openai")
 
     assert (begun.model and begun.model.id, begun.thinking) == ("gpt-5", "low")
     assert len(begun.scope) == 3
@@ -42,30 +42,32 @@ def test_an_explicit_level_beats_the_suffix_and_is_clamped() -> None:
 
 @pytest.mark.trap(217)
 def test_a_resumed_session_goes_on_with_its_model_and_level() -> None:
-    wishes = ModelPreferences(
+    preferences = ModelPreferences(
         session=("anthropic", "claude-sonnet-4-5"), session_thinking="low", scope=("openai/*",)
     )
-    begun = start(wishes, "anthropic", "openai")
+    begun = start(preferences, "anthropic", "openai")
 
     assert (begun.model and begun.model.id, begun.thinking) == ("claude-sonnet-4-5", "low")
 
 
-def test_a_session_whose_model_is_gone_says_so() -> None:
+def test_a_session_whose_model_is_gone_reports_it() -> None:
     begun = start(ModelPreferences(session=("old", "model")), "openai")
 
     assert begun.note == "The session's model old/model is not known any more. Using openai/gpt-5."
 
 
 def test_a_new_session_starts_with_the_first_of_its_scope() -> None:
-    wishes = ModelPreferences(scope=("openai/*mini*",), default=("anthropic", "claude-opus-4-6"))
+    preferences = ModelPreferences(
+        scope=("openai/*mini*",), default=("anthropic", "claude-opus-4-6")
+    )
 
-    assert name(wishes, "openai", "anthropic") == "openai/gpt-5-mini"
+    assert name(preferences, "openai", "anthropic") == "openai/gpt-5-mini"
 
 
-def test_a_scope_that_nothing_fits_is_told() -> None:
+def test_a_scope_that_nothing_fits_is_reported() -> None:
     begun = start(ModelPreferences(scope=("zzz", "yyy/*")), "openai")
 
-    assert begun.note == "No model that can be asked fits zzz, yyy/*. Using openai/gpt-5."
+    assert begun.note == "No available model matches zzz, yyy/*. Using openai/gpt-5."
     assert start(ModelPreferences(scope=("zzz", "gpt-5")), "openai").note == ""
 
 
@@ -78,18 +80,16 @@ def test_a_gateway_without_credentials_says_what_opens_it(tmp_path: Path) -> Non
     with pytest.raises(UnknownModel) as unknown:
         starting_model(ModelPreferences(pattern="radius/balanced"), opened)
 
-    assert locked.value.hint == (
-        "Radius tells its models once there are credentials: `pi auth login radius`."
-    )
+    assert locked.value.hint == ("Radius lists its models after login: `pi auth login radius`.")
     assert "credentials" not in unknown.value.hint
 
 
 @pytest.mark.trap(285)
 def test_a_saved_default_without_credentials_is_skipped() -> None:
-    wishes = ModelPreferences(default=("anthropic", "claude-sonnet-4-5"))
+    preferences = ModelPreferences(default=("anthropic", "claude-sonnet-4-5"))
 
-    assert name(wishes, "openai") == "openai/gpt-5"
-    assert name(wishes, "anthropic") == "anthropic/claude-sonnet-4-5"
+    assert name(preferences, "openai") == "openai/gpt-5"
+    assert name(preferences, "anthropic") == "anthropic/claude-sonnet-4-5"
 
 
 @pytest.mark.trap(285)
@@ -98,9 +98,9 @@ def test_without_any_key_there_is_no_model_and_no_error() -> None:
 
 
 def test_the_persons_levels_for_single_models_count() -> None:
-    wishes = ModelPreferences(pattern="gpt-5", model_thinking={"openai/gpt-5": "high"})
+    preferences = ModelPreferences(pattern="gpt-5", model_thinking={"openai/gpt-5": "high"})
 
-    assert start(wishes, "openai").thinking == "high"
+    assert start(preferences, "openai").thinking == "high"
 
 
 def test_what_the_command_line_names_must_exist_and_the_nearest_is_suggested() -> None:

@@ -8,13 +8,13 @@ from pi.coding.session.entries import SessionInfo
 from pi.coding.session.opening import new_session
 from pi.testing import call, says
 from tests.coding.runtime.stage import Stage
-from tests.coding.session.sessions import append_all, make_shelf, user
+from tests.coding.session.sessions import append_all, make_location, user
 
 HELLO = Counted(UserMessage, 0, None)
 
 
 def test_what_is_added_later_is_counted_too_on_every_branch(tmp_path: Path) -> None:
-    log = new_session(make_shelf(tmp_path))
+    log = new_session(make_location(tmp_path))
     counts = EntryCounts(log)
     append_all(log, user("1"))
     first = [*counts.all()]

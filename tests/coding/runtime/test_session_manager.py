@@ -12,12 +12,12 @@ from pi.coding.runtime.session_places import session_catalog, session_location
 from pi.coding.session.entries import BranchSummary, Label, MessageEntry, SessionInfo
 from pi.coding.session.naming import session_directory
 from pi.coding.settings.settings import Settings
-from tests.coding.session.sessions import CWD, answer, make_shelf, user
+from tests.coding.session.sessions import CWD, answer, make_location, user
 from tests.files import put
 
 
 def test_a_session_is_made_filled_and_opened_again(tmp_path: Path) -> None:
-    shelf = make_shelf(tmp_path)
+    shelf = make_location(tmp_path)
     session = SessionManager.create(shelf, id="s", parent_session="/p.jsonl")
     first = session.append(user("1"))
     session.append(Label(target_id=first.id, label="here"))
@@ -42,7 +42,7 @@ def test_a_session_is_made_filled_and_opened_again(tmp_path: Path) -> None:
 
 
 def test_a_session_branches_with_and_without_a_summary() -> None:
-    session = SessionManager.create(make_shelf(None))
+    session = SessionManager.create(make_location(None))
     assert session.get_leaf_entry() is None
     first = session.append(user("1"))
     second = session.append(answer("2"))

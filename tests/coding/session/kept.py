@@ -14,7 +14,7 @@ from tests.coding.session.sessions import Counted, Reports, user
 HERE, THERE = "/somewhere/here", "/somewhere/there"
 
 
-def shelf(
+def location(
     agent_dir: Path, cwd: str = HERE, *, at: int = 0, custom: Path | None = None
 ) -> SessionLocation:
     """Where the sessions of ``cwd`` are kept, ``at`` seconds after some moment."""
@@ -23,7 +23,7 @@ def shelf(
 
 
 def begin(place: SessionLocation, *words: str, id: str | None = None, name: str = "") -> SessionLog:
-    """A session that is open, in which the person said some words."""
+    """A session that is open, in which the user said some words."""
     log = new_session(place, id=id)
     for text in words:
         log.append(user(text))
@@ -33,7 +33,7 @@ def begin(place: SessionLocation, *words: str, id: str | None = None, name: str 
 
 
 def keep(place: SessionLocation, *words: str, id: str | None = None, name: str = "") -> Path:
-    """The file of such a session, which nobody has open."""
+    """The file of such a session, which is not open."""
     log = begin(place, *words, id=id, name=name)
     log.close()
     assert log.file is not None

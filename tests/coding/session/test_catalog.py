@@ -15,7 +15,7 @@ from pi.coding.session.catalog import (
 from pi.coding.session.entries import SessionInfo
 from pi.coding.session.file_operations import rename_session
 from pi.coding.session.opening import open_session
-from tests.coding.session.kept import HERE, THERE, keep, shelf
+from tests.coding.session.kept import HERE, THERE, keep, location
 from tests.coding.session.sessions import append_all, make_stamps, user
 
 
@@ -24,9 +24,9 @@ def ids(sessions: list[ListedSession]) -> list[str]:
 
 
 def test_sessions_of_a_project_and_of_all_are_listed_the_latest_first(tmp_path: Path) -> None:
-    keep(shelf(tmp_path, at=1), "x", id="old")
-    keep(shelf(tmp_path, at=3), "x", id="new")
-    keep(shelf(tmp_path, THERE, at=2), "x", id="other")
+    keep(location(tmp_path, at=1), "x", id="old")
+    keep(location(tmp_path, at=3), "x", id="new")
+    keep(location(tmp_path, THERE, at=2), "x", id="other")
     catalog = SessionCatalog(tmp_path)
 
     assert ids(catalog.of_project(HERE)) == ["new", "old"]
@@ -41,7 +41,7 @@ def test_where_there_are_no_sessions_the_list_is_empty(tmp_path: Path) -> None:
 
 
 def test_a_session_is_listed_with_its_file_and_size(tmp_path: Path) -> None:
-    path = keep(shelf(tmp_path), "hello", id="abc")
+    path = keep(location(tmp_path), "hello", id="abc")
 
     (listed,) = SessionCatalog(tmp_path).of_project(HERE)
 
@@ -50,8 +50,8 @@ def test_a_session_is_listed_with_its_file_and_size(tmp_path: Path) -> None:
 
 @pytest.mark.trap(219)
 def test_neither_the_time_of_the_file_nor_a_new_name_changes_the_order(tmp_path: Path) -> None:
-    old = keep(shelf(tmp_path, at=1), "x", id="old")
-    keep(shelf(tmp_path, at=2), "x", id="new")
+    old = keep(location(tmp_path, at=1), "x", id="old")
+    keep(location(tmp_path, at=2), "x", id="new")
     os.utime(old, (2_000_000_000, 2_000_000_000))
     rename_session(old, "renamed", make_stamps())
 
@@ -65,10 +65,10 @@ def test_neither_the_time_of_the_file_nor_a_new_name_changes_the_order(tmp_path:
 
 @pytest.mark.trap(219)
 def test_a_session_and_links_to_it_are_one(tmp_path: Path) -> None:
-    path = keep(shelf(tmp_path), "x", id="a")
+    path = keep(location(tmp_path), "x", id="a")
     (path.parent / "0-link.jsonl").symlink_to(path)
     (path.parent.parent / "linked").symlink_to(path.parent)
-    other = keep(shelf(tmp_path, THERE), "x", id="b")
+    other = keep(location(tmp_path, THERE), "x", id="b")
     (path.parent / "gone.jsonl").symlink_to(tmp_path / "nothing")
 
     listed = SessionCatalog(tmp_path).everywhere()
@@ -78,7 +78,7 @@ def test_a_session_and_links_to_it_are_one(tmp_path: Path) -> None:
 
 @pytest.mark.trap(226)
 def test_what_is_no_session_is_not_listed(tmp_path: Path) -> None:
-    folder = keep(shelf(tmp_path), "x", id="a").parent
+    folder = keep(location(tmp_path), "x", id="a").parent
     (folder / "notes.jsonl").write_text('{"type":"note"}\n')
     (folder / "empty.jsonl").touch()
     (folder / "folder.jsonl").mkdir()
@@ -90,8 +90,8 @@ def test_what_is_no_session_is_not_listed(tmp_path: Path) -> None:
 
 @pytest.mark.trap(226)
 def test_a_directory_of_another_project_that_shares_the_folder_is_left_out(tmp_path: Path) -> None:
-    keep(shelf(tmp_path, "/a/b"), "x", id="mine")
-    keep(shelf(tmp_path, "/a-b"), "x", id="theirs")
+    keep(location(tmp_path, "/a/b"), "x", id="mine")
+    keep(location(tmp_path, "/a-b"), "x", id="theirs")
     catalog = SessionCatalog(tmp_path)
 
     assert ids(catalog.of_project("/a/b")) == ["mine"]
@@ -100,9 +100,9 @@ def test_a_directory_of_another_project_that_shares_the_folder_is_left_out(tmp_p
 
 def test_a_custom_directory_holds_all_projects_and_is_all_there_is(tmp_path: Path) -> None:
     custom = tmp_path / "custom"
-    keep(shelf(tmp_path, HERE, at=1, custom=custom), "x", id="here")
-    keep(shelf(tmp_path, THERE, at=2, custom=custom), "x", id="there")
-    keep(shelf(tmp_path, HERE, at=3), "x", id="default")
+    keep(location(tmp_path, HERE, at=1, custom=custom), "x", id="here")
+    keep(location(tmp_path, THERE, at=2, custom=custom), "x", id="there")
+    keep(location(tmp_path, HERE, at=3), "x", id="default")
     catalog = SessionCatalog(tmp_path, custom=custom)
 
     assert ids(catalog.of_project(HERE)) == ["here"]
@@ -111,7 +111,7 @@ def test_a_custom_directory_holds_all_projects_and_is_all_there_is(tmp_path: Pat
 
 @pytest.mark.trap(213)
 def test_a_file_that_did_not_change_is_not_read_again(tmp_path: Path) -> None:
-    path = keep(shelf(tmp_path), "hello")
+    path = keep(location(tmp_path), "hello")
     catalog = SessionCatalog(tmp_path)
     before = catalog.everywhere()
     times = path.stat().st_atime_ns, path.stat().st_mtime_ns
@@ -122,7 +122,7 @@ def test_a_file_that_did_not_change_is_not_read_again(tmp_path: Path) -> None:
 
 
 def test_a_file_that_did_change_is_read_again(tmp_path: Path) -> None:
-    place = shelf(tmp_path)
+    place = location(tmp_path)
     path = keep(place, "hello")
     catalog = SessionCatalog(tmp_path)
     catalog.everywhere()
@@ -136,7 +136,7 @@ def test_a_file_that_did_change_is_read_again(tmp_path: Path) -> None:
 
 
 def test_a_damaged_index_is_made_anew_without_a_word(tmp_path: Path) -> None:
-    keep(shelf(tmp_path), "hello")
+    keep(location(tmp_path), "hello")
     catalog = SessionCatalog(tmp_path)
     before = catalog.everywhere()
     (tmp_path / FILE_NAME).write_bytes(b"\0\0\0")
@@ -146,8 +146,8 @@ def test_a_damaged_index_is_made_anew_without_a_word(tmp_path: Path) -> None:
 
 
 def test_the_index_forgets_what_is_gone_and_keeps_what_was_not_asked_for(tmp_path: Path) -> None:
-    gone, mine = keep(shelf(tmp_path), "x", id="a"), keep(shelf(tmp_path), "x", id="b")
-    theirs, lost = (keep(shelf(tmp_path, THERE), "x", id=id) for id in ("c", "d"))
+    gone, mine = keep(location(tmp_path), "x", id="a"), keep(location(tmp_path), "x", id="b")
+    theirs, lost = (keep(location(tmp_path, THERE), "x", id=id) for id in ("c", "d"))
     catalog = SessionCatalog(tmp_path)
     catalog.everywhere()
     gone.unlink()
@@ -160,7 +160,7 @@ def test_the_index_forgets_what_is_gone_and_keeps_what_was_not_asked_for(tmp_pat
 
 def test_many_sessions_are_listed_at_once(tmp_path: Path) -> None:
     for number in range(50):
-        keep(shelf(tmp_path, at=number), "x", id=f"s{number}")
+        keep(location(tmp_path, at=number), "x", id=f"s{number}")
 
     assert ids(SessionCatalog(tmp_path).everywhere()) == [f"s{n}" for n in reversed(range(50))]
 

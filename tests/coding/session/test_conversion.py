@@ -50,7 +50,7 @@ def said(text: str) -> UserMessage:
         ),
     ],
 )
-def test_a_command_is_told_with_what_came_of_it(run: BashExecution, text: str) -> None:
+def test_a_command_is_converted_with_its_output(run: BashExecution, text: str) -> None:
     assert bash_text(run) == text
 
 

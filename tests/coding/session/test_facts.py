@@ -14,8 +14,8 @@ from pi.coding.session.entries import MessageEntry, SessionInfo
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import new_session
 from pi.coding.session.reading import read_object
-from tests.coding.session.kept import HERE, keep, shelf
-from tests.coding.session.sessions import SESSIONS, answer, append_all, make_shelf, user
+from tests.coding.session.kept import HERE, keep, location
+from tests.coding.session.sessions import SESSIONS, answer, append_all, make_location, user
 from tests.coding.session.stories import Step, play, stories
 
 HEADER = {"type": "session", "id": "one", "timestamp": "2026-11-15T19:23:06.927Z", "cwd": "/x"}
@@ -26,8 +26,8 @@ def facts(*entries: object) -> SessionSummary:
     return gather_facts(HEADER, [json.dumps(entry).encode() + b"\n" for entry in entries])
 
 
-def test_a_session_tells_who_it_is_and_what_was_said(tmp_path: Path) -> None:
-    log = new_session(shelf(tmp_path), id="abc", parent="/other.jsonl")
+def test_a_summary_has_the_id_and_the_first_message(tmp_path: Path) -> None:
+    log = new_session(location(tmp_path), id="abc", parent="/other.jsonl")
     append_all(
         log,
         MessageEntry(message=SystemMessage(content="You are pi.")),
@@ -68,7 +68,7 @@ def test_the_first_message_is_short_and_harmless() -> None:
 
 
 def test_pictures_are_a_message_without_words() -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     log.append(MessageEntry(message=UserMessage(content=(Image(data="", mime_type="image/png"),))))
 
     found = gather_facts(HEADER, [log.line(0)])
@@ -127,7 +127,7 @@ def slowly(log: SessionLog) -> tuple[int, str | None]:
 
 @given(stories)
 def test_counting_by_how_lines_begin_is_right(story: list[Step]) -> None:
-    log = new_session(make_shelf(None))
+    log = new_session(make_location(None))
     for step in story:
         play(log, step)
 
@@ -151,6 +151,6 @@ def test_no_bytes_at_all_make_it_fail(junk: bytes) -> None:
 
 
 def test_a_file_of_a_session_is_read_by_its_path(tmp_path: Path) -> None:
-    path = keep(shelf(tmp_path), "hello", id="abc")
+    path = keep(location(tmp_path), "hello", id="abc")
 
     assert (header_of(path) or {})["id"] == "abc"

@@ -23,7 +23,7 @@ ROWS = {
 }
 
 
-def test_what_is_saved_is_loaded_and_is_nobody_elses_business(tmp_path: Path) -> None:
+def test_what_is_saved_is_loaded_and_is_private(tmp_path: Path) -> None:
     save_index(tmp_path, ROWS)
 
     assert load_index(tmp_path) == ROWS

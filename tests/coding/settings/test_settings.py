@@ -144,15 +144,15 @@ def test_files_are_read_again_when_asked(agent_dir: Path) -> None:
 
 
 @pytest.mark.trap(280)
-def test_a_warning_is_told_once_also_when_it_comes_late(agent_dir: Path) -> None:
+def test_a_warning_is_reported_once_also_when_it_comes_late(agent_dir: Path) -> None:
     put(agent_dir / "settings.json", '{"outputPad": 5, "retry": {"maxRetries": "many"}}')
-    settings, told = of(agent_dir, trusted=True), list[str]()
+    settings, reported = of(agent_dir, trusted=True), list[str]()
     settings.values  # noqa: B018 - reading it finds what does not fit
-    settings.on_warning(told.append)
-    early = list(told)
+    settings.on_warning(reported.append)
+    early = list(reported)
     for _ in range(2):
         settings.section(("retry",), Retry)
         settings.override({"quietStartup": True})
 
     assert early == ['Ignored setting "outputPad": invalid enum value 5, got 5']
-    assert told[1:] == ['Ignored setting "retry.maxRetries": expected `int`, got "many"']
+    assert reported[1:] == ['Ignored setting "retry.maxRetries": expected `int`, got "many"']

@@ -20,7 +20,7 @@ from pi.testing import FakeClock
 
 
 class Desk:
-    """A project with something to trust, and everybody who may decide."""
+    """A project with something to trust, and all that may decide."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.cwd = tmp_path / "home" / "work" / "project"
@@ -59,7 +59,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 @pytest.mark.trap(282)
-async def test_when_nobody_answers_a_project_is_not_trusted(desk: Desk) -> None:
+async def test_without_an_answer_a_project_is_not_trusted(desk: Desk) -> None:
     trust = await desk.decide()
 
     assert (trust.trusted, trust.source, trust.trusts(desk.cwd)) == (False, "not asked", False)

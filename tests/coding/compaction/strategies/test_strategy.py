@@ -1,4 +1,4 @@
-"""A strategy of somebody else's has everything it needs."""
+"""A strategy of an extension has everything it needs."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from pi.ai.providers.faux import Reply, call
 from pi.coding.session.entries import ContextEdit, MessageEntry
 from pi.coding.session.opening import open_session
 from pi.testing import says
-from tests.coding.session.sessions import make_shelf
+from tests.coding.session.sessions import make_location
 from tests.modes.interactive.commands.playhouse import Playhouse, asked
 
 DIALOGS = {
@@ -177,7 +177,7 @@ async def compacted(tmp_path: Path) -> Path:
         assert spoken(play) == SPOKEN
         file = play.session.facts.file
     assert file is not None
-    log = open_session(file, make_shelf(file.parent))
+    log = open_session(file, make_location(file.parent))
     entries = [each for each in log.branch() if isinstance(each, MessageEntry)]
     results = [each.id for each in entries if isinstance(each.message, ToolResultMessage)]
     log.append(ContextEdit(target_id=results[0], replacement={"content": "[Output truncated]"}))
