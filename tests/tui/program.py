@@ -19,7 +19,7 @@ class Program:
         self.timers = ManualTimers()
         self.terminal = VirtualTerminal(20, 6, replies=replies)
         self.gone = False
-        self.tui = TUI(self.terminal, env=env or {}, strict=True, on_gone=self._end)
+        self.tui = TUI(self.terminal, env=env or {}, strict=True, on_disconnect=self._end)
         for child in children:
             self.tui.add_child(child)
         self.tui.start(self.timers)

@@ -51,7 +51,7 @@ async def main() -> None:
         ProcessTerminal(env=os.environ),
         env=os.environ,
         mode="fullscreen" if "DEMO_FULLSCREEN" in os.environ else "regular",
-        on_gone=lambda: typed.done.set_result(None),
+        on_disconnect=lambda: typed.done.set_result(None),
     )
     if isinstance(tui.display, FullscreenDisplay):
         tui.display.exit_rows = lambda width: ["what was shown"]

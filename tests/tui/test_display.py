@@ -88,7 +88,7 @@ def test_the_mouse_belongs_to_the_terminal() -> None:
 class Brief(Rows):
     """Rows of which some go away soon."""
 
-    passing_rows = 3
+    transient_rows = 3
 
 
 def test_what_rows_that_pass_push_out_of_the_window_is_no_history_yet() -> None:

@@ -261,7 +261,9 @@ async def test_what_is_typed_while_the_program_hangs_reaches_it_but_for_what_was
     terminal = ProcessTerminal(env={}, input_fd=slave, output_fd=slave, keep_output=False)
     arrived: asyncio.Queue[bytes] = asyncio.Queue()
     terminal.read_aside(lambda data: data)  # it is nobody's terminal yet
-    listener = Listener(arrived.put_nowait, on_resize=_ignore, on_resume=_ignore, on_gone=_ignore)
+    listener = Listener(
+        arrived.put_nowait, on_resize=_ignore, on_resume=_ignore, on_disconnect=_ignore
+    )
     terminal.start(listener, restore=lambda: "")
     try:
         terminal.read_aside(lambda data: data)  # nothing was typed

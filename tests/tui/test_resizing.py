@@ -4,7 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from pi.tui.render_loop import LOOK_SECONDS, MOST_LOOKS, PaneReader, ResizeTracker, pane_reader
+from pi.tui.render_loop import (
+    MAX_PANE_READS,
+    PANE_READ_SECONDS,
+    PaneReader,
+    ResizeTracker,
+    find_pane_reader,
+)
 from pi.tui.screen.pane_match import PaneText
 from pi.tui.terminal import Size
 from tests.tui.manual_timers import ManualTimers
@@ -27,8 +33,8 @@ class Pane:
             self.timers,
             self.acted.append,
             seconds=SECONDS,
-            witness=PaneReader(
-                size=lambda: self.size, when_taken=self.asked.append, look=self.look
+            pane_reader=PaneReader(
+                size=lambda: self.size, when_taken=self.asked.append, read=self.look
             ),
         )
 
@@ -107,7 +113,7 @@ def test_a_pane_that_has_not_told_its_size_yet_is_waited_for(pane: Pane) -> None
 def test_a_pane_that_never_has_our_size_is_not_ours(pane: Pane) -> None:
     pane.size = Size(columns=60, rows=1)
     pane.resizing.restart()
-    for look in range(MOST_LOOKS):
+    for look in range(MAX_PANE_READS):
         pane.settle()
         pane.looks[look](TAPE)
 
@@ -117,7 +123,7 @@ def test_a_pane_that_never_has_our_size_is_not_ours(pane: Pane) -> None:
 def test_a_pane_that_does_not_answer_is_not_waited_for(pane: Pane) -> None:
     pane.resizing.restart()
     pane.timers.advance(SECONDS)
-    pane.timers.advance(LOOK_SECONDS)
+    pane.timers.advance(PANE_READ_SECONDS)
     assert pane.acted == [None]
 
     pane.asked[0]()
@@ -129,12 +135,12 @@ def test_stopping_ends_the_look(pane: Pane) -> None:
     pane.settle()
     pane.resizing.stop()
     pane.looks[0](TAPE)
-    pane.timers.advance(LOOK_SECONDS)
+    pane.timers.advance(PANE_READ_SECONDS)
 
     assert (pane.acted, pane.ended, pane.resizing.is_pending) == ([], 1, False)
 
 
 def test_only_a_pane_of_tmux_can_be_looked_at() -> None:
-    assert pane_reader({"STY": "1", "TERM": "screen"}) is None
-    assert pane_reader({"TMUX": "/tmp/tmux-1/default,1,0"}) is None
-    assert pane_reader({"TMUX": "/tmp/tmux-1/default,1,0", "TMUX_PANE": "%3"}) is not None
+    assert find_pane_reader({"STY": "1", "TERM": "screen"}) is None
+    assert find_pane_reader({"TMUX": "/tmp/tmux-1/default,1,0"}) is None
+    assert find_pane_reader({"TMUX": "/tmp/tmux-1/default,1,0", "TMUX_PANE": "%3"}) is not None

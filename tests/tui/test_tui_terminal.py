@@ -148,7 +148,7 @@ def test_stopping_paints_the_last_frame_and_gives_the_terminal_back() -> None:
 
 def test_the_window_is_told_something_last_when_the_terminal_is_given_back() -> None:
     program = Program(Rows("a"))
-    program.tui.farewell = lambda: "<farewell>"
+    program.tui.closing_sequences = lambda: "<farewell>"
 
     program.tui.stop()
 

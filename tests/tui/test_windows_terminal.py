@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pi.base.records import replace
 from pi.tui.terminal import Listener, Size
 from pi.tui.terminals.windows import (
-    LARGEST_WRITE,
+    MAX_WRITE,
     UTF_8,
     ConsoleInput,
     ConsoleState,
@@ -66,7 +66,7 @@ class Shown:
             on_input=self.told.put_nowait,
             on_resize=lambda: self.told.put_nowait("resized"),
             on_resume=_nothing,
-            on_gone=lambda: self.told.put_nowait("gone"),
+            on_disconnect=lambda: self.told.put_nowait("gone"),
         )
         self.terminal.start(listener, restore=lambda: "restored")
 
@@ -100,14 +100,14 @@ async def test_the_code_page_is_utf_8_again_after_a_child_changed_it() -> None:
 @pytest.mark.trap(179)
 async def test_a_big_write_is_split() -> None:
     shown = Shown()
-    text = "日" * LARGEST_WRITE
+    text = "日" * MAX_WRITE
 
     shown.start()
     shown.terminal.write(text)
     shown.terminal.stop()
 
     written = [data for _, data in shown.console.written]
-    assert max(map(len, written)) <= LARGEST_WRITE
+    assert max(map(len, written)) <= MAX_WRITE
     assert b"".join(written) == f"{text}restored\x1b[c".encode()
     assert [data.decode() for data in written]  # none ends within a character
 

@@ -102,7 +102,7 @@ class HasTransientRows(Protocol):
     """A component some of whose rows go away soon, such as suggestions or a question."""
 
     @property
-    def passing_rows(self) -> int:
+    def transient_rows(self) -> int:
         """How many rows fewer there will be. They push nothing into the terminal's scrollback."""
         ...
 
@@ -128,19 +128,19 @@ class RowCache:
     """The rows of the last rendering; the same list again tells the screen that nothing changed."""
 
     def __init__(self) -> None:
-        self._drawn_for: tuple[object, ...] | None = None
+        self._key: tuple[object, ...] | None = None
         self._rows: list[str] = []
 
     def rows(
         self, width: int, draw: Callable[[int], list[str]], *circumstances: object
     ) -> list[str]:
         """The remembered rows, or those that ``draw`` makes for another width or circumstances."""
-        wanted = (width, *circumstances)
-        if wanted != self._drawn_for:
+        key = (width, *circumstances)
+        if key != self._key:
             self._rows = draw(width)
-            self._drawn_for = wanted
+            self._key = key
         return self._rows
 
     def forget(self) -> None:
         """Draw again next time."""
-        self._drawn_for = None
+        self._key = None

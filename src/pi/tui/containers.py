@@ -110,9 +110,9 @@ class Container:
         return [Area(slot.child, slot.offset, 0, self._width, len(slot.lines or ()))]
 
     @property
-    def passing_rows(self) -> int:
+    def transient_rows(self) -> int:
         """How many of the children's rows go away soon."""
-        return sum(getattr(slot.child, "passing_rows", 0) for slot in self._slots)
+        return sum(getattr(slot.child, "transient_rows", 0) for slot in self._slots)
 
     @property
     def staying_start(self) -> int | None:
@@ -145,26 +145,26 @@ class Container:
             lines += slot.lines or ()
         self._lines = lines
 
-    def _slots_holding(self, wanted: set[int]) -> list[_CachedChild]:
+    def _slots_holding(self, ids: set[int]) -> list[_CachedChild]:
         """The children that are or hold the components with these ids, from top to bottom."""
         found: list[_CachedChild] = []
         for slot in reversed(self._slots):  # what ticks stands mostly below a long history
-            held = _ids_within(slot.child, wanted)
+            held = _ids_within(slot.child, ids)
             if held:
                 found.append(slot)
-                wanted = wanted - held
-            if not wanted:
+                ids = ids - held
+            if not ids:
                 break
         return found[::-1]
 
 
-def _ids_within(component: Component, wanted: set[int]) -> set[int]:
-    """Those of ``wanted`` that are the id of a component or of something inside it."""
-    found = {id(component)} & wanted
+def _ids_within(component: Component, ids: set[int]) -> set[int]:
+    """Those of ``ids`` that are the id of a component or of something inside it."""
+    found = {id(component)} & ids
     for child in getattr(component, "children", ()):
-        if found == wanted:
+        if found == ids:
             break
-        found |= _ids_within(child, wanted)
+        found |= _ids_within(child, ids)
     return found
 
 

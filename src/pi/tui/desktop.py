@@ -21,7 +21,7 @@ from pi.base.terminal_text import one_line
 from pi.tui.input.actions import platform_of
 from pi.tui.terminal import OVER_SSH
 
-MOST_BY_TERMINAL = 100_000
+MAX_OSC52_CHARACTERS = 100_000
 """Characters of base64 that terminals take in one OSC 52; more is cut off or ignored silently."""
 
 _SECONDS = 3.0
@@ -68,7 +68,7 @@ class Clipboard:
             if path and await self._run([path, *arguments], text.encode(encoding, "replace")):
                 return Copied(by=program, confirmed=True)
         sequence = osc52(text)
-        if len(sequence) > MOST_BY_TERMINAL:
+        if len(sequence) > MAX_OSC52_CHARACTERS:
             raise CopyFailed(
                 f"The text of {len(text)} characters is too long for the terminal to copy.",
                 hint="Install wl-copy, xclip or xsel, or copy a smaller part.",

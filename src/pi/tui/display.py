@@ -84,7 +84,7 @@ class Display(Protocol):
         """
         ...
 
-    def took_frame_at(self, size: Size) -> None:
+    def acknowledge_frame(self, size: Size) -> None:
         """The terminal says which size it had when it took a frame; only if it was asked."""
         ...
 
@@ -165,9 +165,9 @@ class RegularDisplay:
         self._screen.resize(size.columns, size.rows)
         return Repaint.EVERYTHING
 
-    def took_frame_at(self, size: Size) -> None:
+    def acknowledge_frame(self, size: Size) -> None:
         """Frames that a pane took at another size are written again with the next resize."""
-        self._screen.took_frame_at(size.columns, size.rows)
+        self._screen.acknowledge_frame(size.columns, size.rows)
 
     def resume(self, size: Size) -> Repaint:
         """History stays as it is; the window is painted below what others have written."""
@@ -196,7 +196,7 @@ class RegularDisplay:
 
         Only they may become history: what a dialog hides comes back when it is closed.
         """
-        passing = self.root.passing_rows
+        passing = self.root.transient_rows
         if not passing:
             return length
         return max(self.ledger.committed, length - passing - self._height)

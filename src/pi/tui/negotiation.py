@@ -56,15 +56,15 @@ class ColourSchemeState:
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self.background: Colour | None = None
-        self._told: Scheme | None = None
+        self._reported: Scheme | None = None
         self._guessed = scheme_from_environment(env)
         self._listeners: list[Callable[[Scheme], None]] = []
 
     @property
     def scheme(self) -> Scheme:
         """Dark or light, as far as is known now."""
-        if self._told:
-            return self._told
+        if self._reported:
+            return self._reported
         if self.background:
             return scheme_of(self.background)
         return self._guessed or "dark"
@@ -79,7 +79,7 @@ class ColourSchemeState:
         before = self.scheme
         match reply:
             case ColourScheme(scheme=scheme):
-                self._told = scheme
+                self._reported = scheme
             case Colour(slot="background"):
                 self.background = reply
         if self.scheme != before:

@@ -90,12 +90,12 @@ class OverlayArea:
     def width(self) -> int:
         """Columns for the overlay."""
         options = self._options
-        wanted = (
+        requested = (
             min(DEFAULT_WIDTH, self._columns)
             if options.width is None
             else _cells(options.width, self._size.columns)
         )
-        return max(1, min(max(wanted, options.min_width or 0), self._columns))
+        return max(1, min(max(requested, options.min_width or 0), self._columns))
 
     @property
     def height(self) -> int:
@@ -121,12 +121,12 @@ class OverlayArea:
         )
 
 
-def _start(wanted: Length | None, share: float, offset: int, *, first: int, free: int) -> int:
+def _start(requested: Length | None, share: float, offset: int, *, first: int, free: int) -> int:
     """Where an overlay begins that may move by ``free`` cells from ``first`` on."""
-    if isinstance(wanted, int):
-        place = wanted
+    if isinstance(requested, int):
+        place = requested
     else:
-        place = first + (int(free * share) if wanted is None else _cells(wanted, free))
+        place = first + (int(free * share) if requested is None else _cells(requested, free))
     return _clamped(place + offset, first, first + free)
 
 
@@ -168,11 +168,11 @@ class FocusState:
         """Give the focus to ``target``; it and the one that loses it are told."""
         if target is self._target:
             return
-        self._tell(is_focused=False)
+        self._notify(is_focused=False)
         self._target = target
-        self._tell(is_focused=True)
+        self._notify(is_focused=True)
 
-    def _tell(self, *, is_focused: bool) -> None:
+    def _notify(self, *, is_focused: bool) -> None:
         target: object = self._target
         if isinstance(target, Focusable):
             target.focused = is_focused

@@ -10,7 +10,7 @@ from pi.tui.screen.pane_match import PaneText
 from pi.tui.terminal import Size, Timer, Timers
 
 FRAME_SECONDS = 1 / 60
-SLOWEST_FRAME_SECONDS = 0.25
+MAX_FRAME_SECONDS = 0.25
 
 
 class RenderLoop:
@@ -56,7 +56,7 @@ class RenderLoop:
     def _fire(self) -> None:
         self._pending = None
         if self._is_busy():
-            self._pause = min(self._pause * 2, SLOWEST_FRAME_SECONDS)
+            self._pause = min(self._pause * 2, MAX_FRAME_SECONDS)
             self._pending = self._timers.call_later(self._pause, self._fire)
             return
         self._pause = FRAME_SECONDS
@@ -96,12 +96,12 @@ class Debounce:
 # A resize from its first step until everything stands still, and what to know before painting.
 
 
-LOOK_SECONDS = 2.5
+PANE_READ_SECONDS = 2.5
 """How long to wait for what a pane says it has."""
-MOST_LOOKS = 5
+MAX_PANE_READS = 5
 """How often a pane may have another size than it told before it is taken for somebody else's."""
 
-Look: TypeAlias = Callable[[Callable[[PaneText | None], None]], Callable[[], object]]
+ReadPane: TypeAlias = Callable[[Callable[[PaneText | None], None]], Callable[[], object]]
 """Looks at the pane and tells what it has, None if it cannot say; returns what ends that."""
 
 
@@ -109,10 +109,10 @@ class PaneReader(Record):
     """How to learn what a pane has after a resize."""
 
     size: Callable[[], Size]
-    """The size that the pane has told."""
+    """The size that the pane has size."""
     when_taken: Callable[[Callable[[], None]], None]
     """Calls back when the pane has taken everything that was written."""
-    look: Look
+    read: ReadPane
 
 
 class ResizeTracker:
@@ -127,15 +127,15 @@ class ResizeTracker:
         act: Callable[[PaneText | None], None],
         *,
         seconds: float,
-        witness: PaneReader | None = None,
+        pane_reader: PaneReader | None = None,
     ) -> None:
         self._timers = timers
         self._act = act
-        self._witness = witness
+        self._pane_reader = pane_reader
         self._settle = Debounce(timers, self._settled, seconds=seconds)
         self._overdue: Timer | None = None
-        self._end_look: Callable[[], object] | None = None
-        self._looks = 0
+        self._cancel_read: Callable[[], object] | None = None
+        self._reads = 0
 
     @property
     def is_pending(self) -> bool:
@@ -153,47 +153,47 @@ class ResizeTracker:
         if self._overdue is not None:
             self._overdue.cancel()
             self._overdue = None
-        if self._end_look is not None:
-            self._end_look()
-            self._end_look = None
+        if self._cancel_read is not None:
+            self._cancel_read()
+            self._cancel_read = None
 
     def _settled(self) -> None:
-        if self._witness is None:
+        if self._pane_reader is None:
             self._act(None)
             return
-        overdue = self._timers.call_later(LOOK_SECONDS, lambda: self._seen(None))
+        overdue = self._timers.call_later(PANE_READ_SECONDS, lambda: self._received(None))
         self._overdue = overdue
-        self._witness.when_taken(lambda: self._look(overdue))
+        self._pane_reader.when_taken(lambda: self._read(overdue))
 
-    def _look(self, asked_for: Timer) -> None:
-        if self._witness is not None and self._overdue is asked_for:
-            self._end_look = self._witness.look(self._seen)
+    def _read(self, deadline: Timer) -> None:
+        if self._pane_reader is not None and self._overdue is deadline:
+            self._cancel_read = self._pane_reader.read(self._received)
 
-    def _seen(self, tape: PaneText | None) -> None:
-        if self._witness is None or self._overdue is None:
+    def _received(self, pane: PaneText | None) -> None:
+        if self._pane_reader is None or self._overdue is None:
             return
-        self._looks += 1
-        told = self._witness.size()
-        has_told = tape is None or (tape.width, tape.height) == (told.columns, told.rows)
-        if not has_told and self._looks < MOST_LOOKS:
+        self._reads += 1
+        size = self._pane_reader.size()
+        is_current = pane is None or (pane.width, pane.height) == (size.columns, size.rows)
+        if not is_current and self._reads < MAX_PANE_READS:
             self.restart()  # it will tell soon, and what is painted before goes astray
             return
         self.stop()
-        self._looks = 0
-        self._act(tape if has_told else None)
+        self._reads = 0
+        self._act(pane if is_current else None)
 
 
-def pane_reader(env: Mapping[str, str]) -> Look | None:
+def find_pane_reader(env: Mapping[str, str]) -> ReadPane | None:
     """What looks at the pane that the environment names, if it is one of tmux."""
-    pane = env.get("TMUX_PANE")
-    if not (env.get("TMUX") and pane):
+    pane_id = env.get("TMUX_PANE")
+    if not (env.get("TMUX") and pane_id):
         return None
 
-    def look(done: Callable[[PaneText | None], None]) -> Callable[[], object]:
+    def read(done: Callable[[PaneText | None], None]) -> Callable[[], object]:
         from pi.tui.terminals.tmux import (
             read_tmux_pane,  # not at the top: few are in tmux, and fewer resize it
         )
 
-        return read_tmux_pane(pane, env, done)
+        return read_tmux_pane(pane_id, env, done)
 
-    return look
+    return read

@@ -49,7 +49,7 @@ class Listener(Record, kw_only=False):
     """The size may have changed."""
     on_resume: Callable[[], None]
     """The process was stopped and goes on; the terminal may show anything."""
-    on_gone: Callable[[], None]
+    on_disconnect: Callable[[], None]
     """The terminal is no more; nothing that is written will be seen."""
 
 
@@ -107,9 +107,9 @@ def timing(env: Mapping[str, str]) -> Timing:
     escape = Timing().escape
     if any(env.get(name) for name in OVER_SSH):
         escape = 0.100
-    wanted = env.get("PI_TUI_ESC_TIMEOUT", "")
-    if wanted.isascii() and wanted.isdigit():
-        escape = int(wanted) / 1000
+    milliseconds = env.get("PI_TUI_ESC_TIMEOUT", "")
+    if milliseconds.isascii() and milliseconds.isdigit():
+        escape = int(milliseconds) / 1000
     return Timing(escape=escape, introducer=max(Timing().introducer, escape))
 
 
@@ -195,7 +195,7 @@ def detect(env: Environment) -> Capabilities:
     """What the environment says about the terminal."""
     brand, multiplexer = _brand(env), is_multiplexer(env)
     hyperlinks = _switch(env.get("PI_HYPERLINKS", ""))
-    synchronized = _wanted_sync(env)
+    synchronized = _sync_override(env)
     return Capabilities(
         brand=brand,
         multiplexer=multiplexer,
@@ -263,7 +263,7 @@ def _images(env: Environment, brand: Brand, *, multiplexer: bool) -> ImageProtoc
     return "iterm2" if brand == "iterm2" else None
 
 
-def _wanted_sync(env: Environment) -> bool | None:
+def _sync_override(env: Environment) -> bool | None:
     """What the user decided, if anything."""
     choice = _switch(env.get("PI_TUI_SYNC_OUTPUT", ""))
     # Unlike the other switches, any value turns it off, also "0": that is how others read it.

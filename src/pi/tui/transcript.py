@@ -180,9 +180,9 @@ class Transcript:
 
     def _observe(self, rows: list[str]) -> int:
         block = self._blocks[self._frozen_blocks]
-        told: int | None = getattr(block, "commit_safe_end", None)
-        if told is not None:
-            return told
+        declared: int | None = getattr(block, "commit_safe_end", None)
+        if declared is not None:
+            return declared
         if self._watch is None or self._watch[0] is not block:
             self._watch = (block, EarlyCommit())
         live_start: int = getattr(block, "live_region_start", None) or 0
@@ -190,8 +190,8 @@ class Transcript:
 
 
 def _is_final(block: Component) -> bool:
-    told: bool | None = getattr(block, "is_final", None)
-    return getattr(block, "live_region_start", None) is None if told is None else told
+    declared: bool | None = getattr(block, "is_final", None)
+    return getattr(block, "live_region_start", None) is None if declared is None else declared
 
 
 def _same_objects(new: list[list[str]], old: list[list[str]]) -> bool:

@@ -25,7 +25,7 @@ from pi.tui.input.keys import is_key_release
 from pi.tui.input.reports import MouseReport, ScreenSize
 from pi.tui.negotiation import ColourSchemeState, Negotiation
 from pi.tui.overlays import FocusState, OverlayHandle, OverlayOptions, Overlays
-from pi.tui.render_loop import Look, PaneReader, RenderLoop, ResizeTracker, pane_reader
+from pi.tui.render_loop import PaneReader, ReadPane, RenderLoop, ResizeTracker, find_pane_reader
 from pi.tui.screen.pane_match import PaneText
 from pi.tui.screen.screen import Repaint
 from pi.tui.terminal import Capabilities, Listener, Size, Terminal, Timers, detect, timing
@@ -58,8 +58,8 @@ class TUI:
         capabilities: Capabilities | None = None,
         strict: bool = False,
         follow_scheme: bool = False,
-        on_gone: Callable[[], None] | None = None,
-        look: Look | None = None,
+        on_disconnect: Callable[[], None] | None = None,
+        read_pane: ReadPane | None = None,
     ) -> None:
         self.terminal = terminal
         self.mode = mode
@@ -75,18 +75,18 @@ class TUI:
         self._decoder = Decoder(
             timing(env), ctrl_backspace=self.capabilities.brand == "windows-terminal"
         )
-        look = look or pane_reader(env)
-        self._witness = look and PaneReader(
-            size=lambda: terminal.size, when_taken=self.negotiation.when_taken, look=look
+        read_pane = read_pane or find_pane_reader(env)
+        self._pane_reader = read_pane and PaneReader(
+            size=lambda: terminal.size, when_taken=self.negotiation.when_taken, read=read_pane
         )
-        self._on_gone = on_gone
+        self._on_disconnect = on_disconnect
         self._listeners = KeyListeners()
         self._changed: set[Component] | None = None
         """What to draw again; None if it may be anything."""
         self._repaint = Repaint.CHANGES
         self._running: _Running | None = None
         self._leave: Leave = "for good"
-        self.farewell: Callable[[], str] = lambda: ""
+        self.closing_sequences: Callable[[], str] = lambda: ""
         """What the window is told last whenever the terminal is given back, however that comes."""
 
     def add_child(self, child: Component) -> None:
@@ -177,14 +177,14 @@ class TUI:
             timers,
             self._resized,
             seconds=SETTLE_SECONDS[self.capabilities.multiplexer],
-            witness=self._witness,
+            pane_reader=self._pane_reader,
         )
         self._running = _Running(loop, pump, resizing)
         listener = Listener(
             on_input=pump.feed,
             on_resize=self._resizing,
             on_resume=self._resumed,
-            on_gone=self._gone,
+            on_disconnect=self._gone,
         )
         self.terminal.start(listener, restore=self._restoring)
         self._open()
@@ -244,7 +244,7 @@ class TUI:
 
     def _restoring(self) -> str:
         leaving = self.display.closing(self._leave)
-        return self.negotiation.ending(leave_window=leaving) + self.farewell()
+        return self.negotiation.ending(leave_window=leaving) + self.closing_sequences()
 
     def _resizing(self) -> None:
         """Paint nothing until the size is settled: the terminal has moved what stood there."""
@@ -271,8 +271,8 @@ class TUI:
         if self._running is not None:
             self._running.stop()
             self._running = None
-        if self._on_gone is not None:
-            self._on_gone()
+        if self._on_disconnect is not None:
+            self._on_disconnect()
 
     def _handle(self, event: InputEvent) -> None:
         match event:
@@ -286,7 +286,7 @@ class TUI:
                     self.overlays.focus_pressed(target)
                 self.request_render()
             case ScreenSize(columns=columns, rows=rows):
-                self.display.took_frame_at(Size(columns=columns, rows=rows))
+                self.display.acknowledge_frame(Size(columns=columns, rows=rows))
             case reply:
                 self.negotiation.take(reply)
 

@@ -262,7 +262,7 @@ def test_so_is_one_that_was_moved_there_while_a_frame_was_on_its_way() -> None:
     screen = Screen(20, 6, strict=True, in_pane=True)
     rows = ("first", "─" * 20, "editor", "─" * 20, "footer")
     screen.paint(Frame(rows, 1, 1))
-    screen.took_frame_at(20, 6)
+    screen.acknowledge_frame(20, 6)
     screen.paint(Frame((*rows[:-1], "other"), 1, 1))
 
     screen.resize_in_place(20, 3)
@@ -278,12 +278,12 @@ def test_frames_that_a_pane_took_at_another_size_are_written_again(columns: int,
     text = [f"{number:03} and more" for number in range(60)]
     for count in range(25, 31):
         shown.paint(*text[:count], "editor", "footer", boundary=count)
-        shown.screen.took_frame_at(20, 10)
+        shown.screen.acknowledge_frame(20, 10)
 
     shown.terminal.resize(columns, rows)
     for count in range(31, 45, 3):  # before word of it has come
         shown.paint(*text[:count], "editor", "footer", boundary=count)
-        shown.screen.took_frame_at(columns, rows)
+        shown.screen.acknowledge_frame(columns, rows)
     wrapped = [row for line in text for row in wrap_text(line, columns)]
     shown.screen.resize_in_place(columns, rows, grown=[*text, "editor", "footer"])
     tape = shown.paint(*wrapped, "editor", repaint=Repaint.WINDOW)

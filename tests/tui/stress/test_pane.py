@@ -120,7 +120,7 @@ class Stream:
         self.random = Random(seed)
         self.pane = TmuxModel(self.random.randrange(40, 90), rows)
         self.timers = ManualTimers()
-        self.tui = TUI(self.pane, env={"TMUX": "x"}, look=self.pane.look)
+        self.tui = TUI(self.pane, env={"TMUX": "x"}, read_pane=self.pane.look)
         self.answer = Answer()
         transcript = Transcript()
         transcript.add_child(self.answer)
@@ -144,7 +144,7 @@ class Stream:
         columns = columns or self.random.randrange(30, 100)
         self.pane.resize(columns, self.random.randrange(*rows))
         self.go_on(astray)
-        self.pane.tell()
+        self.pane.report_size()
         self.go_on(3)
         self.timers.advance(SETTLED)
 
@@ -206,7 +206,7 @@ def test_a_pane_that_changes_again_before_it_is_painted_loses_nothing(seed: int)
         columns, rows = stream.random.randrange(30, 100), stream.random.randrange(8, 36)
         stream.pane.size_after_look = (columns, rows)
         stream.resize((8, 36))
-        stream.pane.tell()
+        stream.pane.report_size()
         stream.timers.advance(SETTLED)
 
     assert stream.lost() == []

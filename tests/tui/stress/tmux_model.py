@@ -106,7 +106,7 @@ class TmuxModel:
     def suspend(self) -> None:
         pass
 
-    def tell(self) -> None:
+    def report_size(self) -> None:
         """Let the program know the size."""
         self.size = Size(columns=self.columns, rows=self.rows)
         if self._listener is not None:

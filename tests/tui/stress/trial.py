@@ -13,7 +13,7 @@ from pi.tui.tui import TUI
 from tests.tui.manual_timers import ManualTimers
 from tests.tui.stress.operations import CHANGES, Operation
 from tests.tui.stress.shadow import Drawn, Shadow, plain
-from tests.tui.stress.world import Box, Chrome, Transcript, World, chrome_rows
+from tests.tui.stress.simulated_app import Box, Chrome, SimulatedApp, Transcript, chrome_rows
 
 SYNC, END_SYNC, WRAP_OFF, WRAP_ON = "\x1b[?2026h", "\x1b[?2026l", "\x1b[?7l", "\x1b[?7h"
 DESTRUCTIVE = ("\x1b[3J", "\x1b[2J", "\x1b[H", "\x1b[22J", "\x1bc")
@@ -50,7 +50,7 @@ class Trial:
 
     def __init__(self, seed: int, shape: Shape) -> None:
         self.shape = shape
-        self.world = World(seed)
+        self.app = SimulatedApp(seed)
         self.timers = ManualTimers()
         self.terminal = VirtualTerminal(shape.columns, shape.rows)
         before = [f"shell {number}" for number in range(shape.before)]
@@ -58,8 +58,8 @@ class Trial:
         self.tui = TUI(
             self.terminal, env={"TERM": "tmux-256color"} if shape.pane else {}, strict=True
         )
-        self.tui.add_child(Transcript(self.world))
-        self.tui.add_child(Chrome(self.world))
+        self.tui.add_child(Transcript(self.app))
+        self.tui.add_child(Chrome(self.app))
         self.shadow = Shadow(before)
         self.shown: tuple[OverlayHandle, Box] | None = None
         self.edited: set[str] = set()
@@ -75,7 +75,7 @@ class Trial:
 
     def apply(self, operation: Operation) -> None:
         if operation.name in CHANGES:
-            CHANGES[operation.name][0](self.world, operation.amount)
+            CHANGES[operation.name][0](self.app, operation.amount)
             self.tui.request_render()
             if operation.paint:
                 self.paint()
@@ -109,8 +109,8 @@ class Trial:
 
     def clear(self, amount: int) -> None:
         """Another session."""
-        self.world.blocks.clear()
-        self.world.add_block(amount % 50, is_final=True)
+        self.app.blocks.clear()
+        self.app.add_block(amount % 50, is_final=True)
         self.wipe = not self.shape.pane
         self.tui.request_render(force=True, clear_scrollback=True)
         self.paint()
@@ -138,7 +138,7 @@ class Trial:
         up = min(len(self.terminal.history), 1 + amount % 60)
         self.terminal.scroll_up(up)
         seen = self.terminal.view[:up]
-        CHANGES["stream"][0](self.world, amount)
+        CHANGES["stream"][0](self.app, amount)
         self.tui.request_render()
         self.paint()
         if up and self.terminal.view[: len(seen)] != seen:
@@ -155,14 +155,14 @@ class Trial:
 
     def drawn(self) -> Drawn:
         columns = self.terminal.size.columns
-        transcript = Transcript(self.world)
+        transcript = Transcript(self.app)
         rows = transcript.render(columns)
         place = None
         if self.shown is not None and (bounds := self.shown[0].bounds) is not None:
             lines = self.shown[1].render(bounds.width)[: bounds.height]
             place = (bounds.row, bounds.column, lines)
         return Drawn(
-            rows=[*rows, *chrome_rows(self.world, columns)],
+            rows=[*rows, *chrome_rows(self.app, columns)],
             live=transcript.live_region_start,
             safe=transcript.commit_safe_end,
             overlay=place,
@@ -177,17 +177,17 @@ class Trial:
 
     def compare_tape(self) -> None:
         actual = [_without_marks(row) for row in _without_blank_end(self.terminal.tape)]
-        wanted = [_without_marks(row) for row in self.shadow.tape()]
-        if actual != wanted:
-            raise Violation(_difference(wanted, actual))
+        expected = [_without_marks(row) for row in self.shadow.tape()]
+        if actual != expected:
+            raise Violation(_difference(expected, actual))
         self.compare_cursor()
 
     def compare_cursor(self) -> None:
         column, row = self.terminal.cursor
         place = (len(self.terminal.history) + row, column)
-        wanted = (len(self.shadow.above) + self.shadow.caret[0], self.shadow.caret[1])
-        if place != wanted:
-            raise Violation(f"the cursor is at {place} and not at {wanted}")
+        expected = (len(self.shadow.above) + self.shadow.caret[0], self.shadow.caret[1])
+        if place != expected:
+            raise Violation(f"the cursor is at {place} and not at {expected}")
 
     def accept_pane(self, *, same_width: bool) -> None:
         """A pane wraps its history by itself; no row may be lost, and the window must be right."""
@@ -239,8 +239,8 @@ def _without_blank_end(rows: list[str]) -> list[str]:
     return rows
 
 
-def _difference(wanted: list[str], actual: list[str]) -> str:
-    pairs = enumerate(zip(wanted, actual, strict=False))
-    first = next((number for number, (a, b) in pairs if a != b), min(len(wanted), len(actual)))
+def _difference(expected: list[str], actual: list[str]) -> str:
+    pairs = enumerate(zip(expected, actual, strict=False))
+    first = next((number for number, (a, b) in pairs if a != b), min(len(expected), len(actual)))
     around = slice(max(0, first - 3), first + 6)
-    return f"row {first} differs: wanted {wanted[around]}, got {actual[around]}"
+    return f"row {first} differs: expected {expected[around]}, got {actual[around]}"

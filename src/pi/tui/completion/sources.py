@@ -179,14 +179,14 @@ ListDirectory = Callable[[Path], Sequence[str]]
 """The names in a directory, those of directories with a slash behind; blocking, may raise."""
 
 _MAX_PATHS = 200
-_MOST_NAMES = 100_000
+_MAX_NAMES = 100_000
 """Names of a directory that are looked at."""
 
 
 def list_directory(folder: Path) -> list[str]:
     """The names in a directory; a symbolic link to a directory counts as one."""
     with os.scandir(folder) as found:
-        entries = islice(found, _MOST_NAMES)
+        entries = islice(found, _MAX_NAMES)
         return [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries]
 
 

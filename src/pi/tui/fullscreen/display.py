@@ -198,7 +198,7 @@ class FullscreenDisplay:
         self._size = size
         return Repaint.WINDOW
 
-    def took_frame_at(self, size: Size) -> None:
+    def acknowledge_frame(self, size: Size) -> None:
         """Nothing: after a resize all is painted anyway, and there is no history."""
 
     def resume(self, size: Size) -> Repaint:

@@ -9,7 +9,7 @@ from pi.tui.input.decoder import InputDecision
 from pi.tui.input.keymap import Keymap
 from pi.tui.widgets.input import Input
 
-_LEAST_INPUT = 16
+_MIN_INPUT = 16
 """Columns for what is searched for, before it is told what was found."""
 
 
@@ -76,7 +76,7 @@ class SearchBar:
         """The text, and which of how many places is shown."""
         number, count = self._found
         places = f"  {number}/{count}" if self._input.get_value() else ""
-        if width - len(places) < _LEAST_INPUT:
+        if width - len(places) < _MIN_INPUT:
             places = ""
         (typed,) = self._input.render(width - len(places))
         return [typed + places]

@@ -160,7 +160,7 @@ class Graphics:
             self._write(sending)
 
     def _kitty_rows(self, image_id: int, cells: CellExtent) -> list[str]:
-        if not self._has_placeholders or cells.rows > protocols.MOST_ROWS:
+        if not self._has_placeholders or cells.rows > protocols.MAX_ROWS:
             return [protocols.place(image_id, cells), *[""] * (cells.rows - 1)]
         if self._placed.get(image_id) != cells:
             self._placed[image_id] = cells
@@ -229,10 +229,10 @@ class Image:
 
     def render(self, width: int) -> list[str]:
         """The picture, or the text in its place."""
-        wanted = (width, self._cells(width))
-        if wanted != self._drawn:
-            self._drawn = wanted
-            self._rows = self._draw(*wanted)
+        key = (width, self._cells(width))
+        if key != self._drawn:
+            self._drawn = key
+            self._rows = self._draw(*key)
         return self._rows
 
     def _cells(self, width: int) -> CellExtent | None:

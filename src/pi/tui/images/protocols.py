@@ -142,7 +142,7 @@ _NUMBER_MARKS = (
 )
 """Combining marks that stand for the numbers from 0 on, in the order the protocol lists them."""
 
-MOST_ROWS = len(_NUMBER_MARKS)
+MAX_ROWS = len(_NUMBER_MARKS)
 """The tallest picture that placeholders are used for."""
 
 

@@ -92,7 +92,7 @@ def disturbed(window: Window, *, before: int, height: int) -> Window:
 
 ASK_SIZE = "\x1b[18t"
 
-_MOST_OPEN = 200
+_MAX_OPEN = 200
 """Questions that are kept open; a terminal that leaves more of them unanswered never answers."""
 
 
@@ -115,7 +115,7 @@ class Checkpoints:
     """Finds the last frame before one that went astray."""
 
     def __init__(self) -> None:
-        self._open: deque[Checkpoint] = deque(maxlen=_MOST_OPEN)
+        self._open: deque[Checkpoint] = deque(maxlen=_MAX_OPEN)
         self._good: Checkpoint | None = None
         self._is_astray = False
         self._is_answered = False
@@ -140,7 +140,7 @@ class Checkpoints:
 
     def cut(self, rows: int) -> None:
         """History was given up from a row on: no way leads back to what was behind it."""
-        self._open = deque((_cut(each, rows) for each in self._open), _MOST_OPEN)
+        self._open = deque((_cut(each, rows) for each in self._open), _MAX_OPEN)
         self._good = self._good and _cut(self._good, rows)
 
     def last_good(self) -> Checkpoint | None:

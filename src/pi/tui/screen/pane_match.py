@@ -53,10 +53,10 @@ def find_end_of_history(
     were overwritten. Those that it has brought back onto the screen are left there.
     """
     ours, theirs = UnwrappedText(rows), UnwrappedText(tape.rows)
-    edge, wanted = theirs.place(tape.above), ours.place(ledger.committed)
+    edge, expected = theirs.place(tape.above), ours.place(ledger.committed)
     if sure is None and ledger.top > ledger.committed:
         window = _window_row(ours, ledger.top, theirs, near=edge.letters)
-        return None if window is None else HistoryMatch(wanted, max(0, window - tape.above))
+        return None if window is None else HistoryMatch(expected, max(0, window - tape.above))
     if sure is None:
         known = _known_again(ours, theirs, ledger.committed, near=edge.letters)
         if known is None:
@@ -68,18 +68,18 @@ def find_end_of_history(
             return HistoryMatch(Place(ours.starts[max(0, sure - highest)]), 0)
     start, at = known
     same = _same(ours, theirs, start, shift=at - start)
-    end = _end(ours, same, reached=edge.letters - at + start, wanted=wanted.letters)
-    blanks = wanted.blanks if end == wanted.letters else 0
+    end = _end(ours, same, reached=edge.letters - at + start, expected=expected.letters)
+    blanks = expected.blanks if end == expected.letters else 0
     return _found(tape, theirs, Place(end, blanks), shift=at - start)
 
 
-def _end(ours: UnwrappedText, same: int, *, reached: int, wanted: int) -> int:
+def _end(ours: UnwrappedText, same: int, *, reached: int, expected: int) -> int:
     """How many letters are history, if the pane has ``same`` and ``reached`` of them above."""
-    whole = max(ours.row_end(reached), wanted)  # a row that is wrapped now stays in one piece
+    whole = max(ours.row_end(reached), expected)  # a row that is wrapped now stays in one piece
     if same >= whole:
         return whole
     if same >= reached:
-        return max(reached, min(same, wanted))
+        return max(reached, min(same, expected))
     return ours.row_start(same)  # what follows is something else, and may begin alike
 
 

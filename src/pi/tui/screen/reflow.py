@@ -16,7 +16,7 @@ from pi.tui.screen.rows import Caret, has_certain_width, lines_of
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import slice_columns, visible_width
 
-FEWEST = 10
+MIN_LETTERS = 10
 """Letters that are too few to know a place by."""
 
 
@@ -92,7 +92,7 @@ class UnwrappedText:
     def places(self, text: str) -> list[int]:
         """Every place before a text; none if it says too little."""
         places: list[int] = []
-        at = self.text.find(text) if len(text) >= FEWEST else -1
+        at = self.text.find(text) if len(text) >= MIN_LETTERS else -1
         while at >= 0:
             places.append(at)
             at = self.text.find(text, at + 1)

@@ -146,7 +146,7 @@ class Screen:
         self._checkpoints.ask(self._checkpoint(is_placed=is_placed))
         return text + ASK_SIZE
 
-    def took_frame_at(self, width: int, height: int) -> None:
+    def acknowledge_frame(self, width: int, height: int) -> None:
         """The terminal says which size it had when it took the oldest frame not yet spoken of."""
         # tmux before 3.4 tells the width where the height belongs.
         sizes = ((width, height), (height, width))

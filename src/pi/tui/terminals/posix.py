@@ -90,7 +90,7 @@ class ProcessTerminal:
         # Opened before descriptors are redirected, since one of them names the device.
         output = TtyOutput(
             self._output_fd,
-            on_gone=self._lost,
+            on_disconnect=self._lost,
             log=Path(log) if (log := self._env.get("PI_TUI_WRITE_LOG")) else None,
         )
         self._held = _Held(
@@ -212,7 +212,7 @@ class ProcessTerminal:
             return
         held.is_gone = True
         self._give_back()
-        held.listener.on_gone()
+        held.listener.on_disconnect()
 
     def _on_window_change(self, number: int, frame: FrameType | None) -> None:
         self._soon(lambda held: held.listener.on_resize())

@@ -14,7 +14,7 @@ from pi.tui.screen.pane_match import PaneText
 _HISTORY = 1000
 """Rows of history that are read."""
 _SECONDS = 2.0
-_MOST_BYTES = 4_000_000
+_MAX_BYTES = 4_000_000
 
 
 def read_tmux_pane(
@@ -37,7 +37,7 @@ async def read_pane(pane: str, env: Mapping[str, str]) -> PaneText | None:
             cwd=Path("/"),
             env=desktop_environment(env),
             timeout=_SECONDS,
-            max_output=_MOST_BYTES,
+            max_output=_MAX_BYTES,
         )
     except SpawnFailed:
         return None

@@ -18,19 +18,21 @@ from typing import BinaryIO
 
 from pi.base.terminal_text import sanitise
 
-LARGEST_STRAY = 64_000
+MAX_STRAY = 64_000
 """Bytes of what others printed that are shown afterwards."""
 
 
 class TtyOutput:
-    """A queue of bytes in front of the terminal. ``on_gone`` is told when there is none any more.
+    """Queues bytes for the terminal and calls ``on_disconnect`` when it is gone.
 
     With ``log`` everything that is written is appended to that file, too.
     """
 
-    def __init__(self, fd: int, *, on_gone: Callable[[], None], log: Path | None = None) -> None:
+    def __init__(
+        self, fd: int, *, on_disconnect: Callable[[], None], log: Path | None = None
+    ) -> None:
         self._fd = _opened_again(fd)
-        self._on_gone = on_gone
+        self._on_disconnect = on_disconnect
         self._log = log
         self._waiting = b""
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -81,7 +83,7 @@ class TtyOutput:
             return
         except OSError:  # EIO, EPIPE: the window was closed or the connection is lost
             self._waiting = b""
-            self._on_gone()
+            self._on_disconnect()
             return
         self._waiting = self._waiting[sent:]
 
@@ -130,7 +132,7 @@ class OutputCapture:
             os.close(original)
         self._originals.clear()
         self._kept.seek(0)
-        text = self._kept.read(LARGEST_STRAY).decode("utf-8", "replace")
+        text = self._kept.read(MAX_STRAY).decode("utf-8", "replace")
         self._kept.close()
         return sanitise(text)
 

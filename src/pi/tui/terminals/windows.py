@@ -22,7 +22,7 @@ from pi.tui.terminals.tty_output import OutputCapture
 Ts = TypeVarTuple("Ts")
 
 UTF_8 = 65001
-LARGEST_WRITE = 8192
+MAX_WRITE = 8192
 """Bytes that a console takes at once; of more it may lose some."""
 WAIT_SECONDS = 0.1
 """How long to wait for input before looking whether it is still wanted."""
@@ -108,7 +108,9 @@ class WindowsTerminal:
             restore=restore,
             before=before,
             stray=OutputCapture() if self._keep_output else None,
-            output=ConsoleOutput(self._console, ours, on_gone=lambda: held.call(self._lost, held)),
+            output=ConsoleOutput(
+                self._console, ours, on_disconnect=lambda: held.call(self._lost, held)
+            ),
             loop=asyncio.get_running_loop(),
         )
         self._held = held
@@ -169,7 +171,7 @@ class WindowsTerminal:
         if self._held is held:
             held.is_gone = True
             self._give_back()
-            held.listener.on_gone()
+            held.listener.on_disconnect()
 
 
 class _Held:
@@ -206,11 +208,11 @@ class ConsoleOutput:
     """A queue in front of a console, emptied by a thread of its own since writing to it waits."""
 
     def __init__(
-        self, console: Console, ours: ConsoleState, *, on_gone: Callable[[], None]
+        self, console: Console, ours: ConsoleState, *, on_disconnect: Callable[[], None]
     ) -> None:
         self._console = console
         self._ours = ours
-        self._on_gone = on_gone
+        self._on_disconnect = on_disconnect
         self._waiting: deque[bytes] = deque()
         self._changed = threading.Condition()
         self._is_closed = False
@@ -226,7 +228,7 @@ class ConsoleOutput:
     def write(self, data: str) -> None:
         """Have characters written, in pieces that the console takes."""
         with self._changed:
-            self._waiting += pieces(data.encode("utf-8", "replace"), LARGEST_WRITE)
+            self._waiting += pieces(data.encode("utf-8", "replace"), MAX_WRITE)
             self._changed.notify()
 
     def close(self, seconds: float) -> None:
@@ -243,7 +245,7 @@ class ConsoleOutput:
                     self._console.state = self._ours
                 self._console.write(data)
             except OSError:
-                self._on_gone()
+                self._on_disconnect()
                 return
             with self._changed:
                 self._waiting.popleft()

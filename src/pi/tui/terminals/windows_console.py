@@ -12,7 +12,7 @@ from pi.tui.terminals.windows import ConsoleInput, ConsoleState
 
 _READ_WRITE, _SHARED, _OPEN = 0xC0000000, 3, 3
 _KEY, _RESIZED = 0x0001, 0x0004
-_MOST_RECORDS = 512
+_MAX_RECORDS = 512
 
 
 class _Key(ctypes.Structure):
@@ -92,10 +92,10 @@ class KernelConsole:
         """What happened; waits for it, at most so long."""
         if self._kernel.WaitForSingleObject(self._input, int(seconds * 1000)):
             return ConsoleInput()
-        records = (_Key * _MOST_RECORDS)()
+        records = (_Key * _MAX_RECORDS)()
         count = ctypes.c_uint32()
         _check(
-            self._kernel.ReadConsoleInputW(self._input, records, _MOST_RECORDS, ctypes.byref(count))
+            self._kernel.ReadConsoleInputW(self._input, records, _MAX_RECORDS, ctypes.byref(count))
         )
         return meaning(records[: count.value], self._decoder)
 

@@ -101,7 +101,7 @@ class CancellableLoader(Loader):
 
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-_LEAST_BAR = 4
+_MIN_BAR = 4
 
 
 class ProgressBar:
@@ -138,7 +138,7 @@ class ProgressBar:
         percent = f"{int(self._fraction * 100):>3}%"
         lead = f"{self._label} " if self._label else ""
         room = width - visible_width(lead) - len(percent) - 1
-        if room < _LEAST_BAR:
+        if room < _MIN_BAR:
             return [truncate_to_width(percent.strip(), width, "")]
         full, eighth = divmod(int(self._fraction * room * 8), 8)
         done = "█" * full + _EIGHTHS[eighth].strip()

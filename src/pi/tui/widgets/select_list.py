@@ -75,7 +75,7 @@ class ListSelection:
 
 
 _WIDEST_LABEL = 32
-_LEAST_DESCRIPTION = 10
+_MIN_DESCRIPTION = 10
 """Columns below which a description is left out."""
 
 
@@ -188,13 +188,13 @@ class SelectList:
             return max(width - 2, 0)
         widest = max(visible_width(item.label) for item in self._shown)
         label_width = min(widest, _WIDEST_LABEL)
-        return label_width if width - label_width - 4 >= _LEAST_DESCRIPTION else max(width - 2, 0)
+        return label_width if width - label_width - 4 >= _MIN_DESCRIPTION else max(width - 2, 0)
 
     def _draw_item(self, index: int, label_width: int, width: int) -> str:
         item = self._shown[index]
         is_selected = index == self._selection.index
         room = width - 2 - label_width - 2
-        has_description = bool(item.description) and room >= _LEAST_DESCRIPTION
+        has_description = bool(item.description) and room >= _MIN_DESCRIPTION
         label = truncate_to_width(item.label, label_width, "…", pad=has_description)
         description = (
             f"  {truncate_to_width(item.description, room, '…')}" if has_description else ""

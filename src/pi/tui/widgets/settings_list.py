@@ -17,8 +17,8 @@ from pi.tui.text.wrap import wrap_text
 from pi.tui.widgets.input import Input
 from pi.tui.widgets.select_list import ListSelection, Most
 
-_MOST_LABEL = 30
-_LEAST_VALUE = 14
+_MAX_LABEL = 30
+_MIN_VALUE = 14
 """Columns that a value and the space around it have at least, even if labels are cut for that."""
 
 Done: TypeAlias = Callable[[str | None], None]
@@ -185,7 +185,7 @@ class SettingsList:
         rows = [*self._search.render(width), ""] if self._search is not None else []
         if self._shown:
             longest = max(visible_width(item.label) for item in self._shown)
-            label_width = min(longest, _MOST_LABEL, max(width - _LEAST_VALUE, _LEAST_VALUE))
+            label_width = min(longest, _MAX_LABEL, max(width - _MIN_VALUE, _MIN_VALUE))
             rows += [self._draw_item(index, label_width) for index in self._selection.visible]
             if position := self._selection.position:
                 rows.append(f"  {self._theme.hint(position)}")

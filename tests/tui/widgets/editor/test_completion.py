@@ -108,7 +108,7 @@ async def test_cancelling_wants_no_answer(tasks: TaskScope) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "triggered"),
     [
         ("/", True),
         ("/model son", True),
@@ -121,8 +121,8 @@ async def test_cancelling_wants_no_answer(tasks: TaskScope) -> None:
     ],
 )
 async def test_suggestions_come_by_themselves_only_where_a_trigger_is(
-    tasks: TaskScope, text: str, wanted: bool
+    tasks: TaskScope, text: str, triggered: bool
 ) -> None:
     completion = CompletionRequests(Slow(), tasks, no_wait)
 
-    assert completion.is_wanted([text], Position(0, len(text))) is wanted
+    assert completion.is_triggered([text], Position(0, len(text))) is triggered

@@ -19,8 +19,8 @@ from pi.tui.widgets.editor.history import KillRing
 # Long pastes, shown as short markers and sent in full.
 
 
-MOST_LINES = 10
-MOST_CHARACTERS = 1000
+MAX_LINES = 10
+MAX_CHARACTERS = 1000
 
 _MARKER = r"\[paste #(\d+) (?:\+\d+ lines|\d+ chars)\]"
 
@@ -34,9 +34,9 @@ class PasteMarkers:
     def shorten(self, text: str) -> str:
         """A marker for a long text; a short one stays as it is."""
         lines = text.count("\n") + 1
-        if lines <= MOST_LINES and len(text) <= MOST_CHARACTERS:
+        if lines <= MAX_LINES and len(text) <= MAX_CHARACTERS:
             return text
-        size = f"+{lines} lines" if lines > MOST_LINES else f"{len(text)} chars"
+        size = f"+{lines} lines" if lines > MAX_LINES else f"{len(text)} chars"
         marker = f"[paste #{len(self._texts) + 1} {size}]"
         self._texts[marker] = text
         return marker
@@ -61,7 +61,7 @@ class PasteMarkers:
 # What was changed, to take it back and to do it again.
 
 
-MOST_STEPS = 1000
+MAX_STEPS = 1000
 
 
 class UndoStack:
@@ -76,7 +76,7 @@ class UndoStack:
         self._undone.clear()
         if not (joins and self._done):
             self._done.append([edit])
-            del self._done[:-MOST_STEPS]
+            del self._done[:-MAX_STEPS]
             return
         step = self._done[-1]
         last = step[-1]

@@ -25,7 +25,7 @@ from pi.tui.widgets.select_list import SelectTheme
 if TYPE_CHECKING:
     from pi.tui.mouse import MouseEvent, MouseResult
 
-_LEAST_ROWS = 5
+_MIN_ROWS = 5
 _SHARE_OF_SCREEN = 0.3
 _VERTICAL = {
     "tui.editor.cursorUp",
@@ -177,7 +177,7 @@ class Editor:
         return rows + self._suggesting.render(width)
 
     @property
-    def passing_rows(self) -> int:
+    def transient_rows(self) -> int:
         """How many of the rows are suggestions."""
         return len(self._suggesting.render(self._width))
 
@@ -189,7 +189,7 @@ class Editor:
         # there behind a full row.
         padding = self._pad(self._width)
         width = self._width - max(2 * padding, 1)
-        height = max(_LEAST_ROWS, int(self._screen_rows() * _SHARE_OF_SCREEN))
+        height = max(_MIN_ROWS, int(self._screen_rows() * _SHARE_OF_SCREEN))
         self._viewport.update(
             self._document.lines, self._document.cursor, width=width, height=height
         )

@@ -162,7 +162,7 @@ class Viewport:
         self._cursor = Position(0, 0)
         self._top = 0
         self._height = 1
-        self._wanted_column: int | None = None
+        self._target_column: int | None = None
         """Where vertical moves lead although shorter rows are on the way."""
 
     def update(self, lines: Sequence[str], cursor: Position, *, width: int, height: int) -> None:
@@ -176,7 +176,7 @@ class Viewport:
 
     def forget_column(self) -> None:
         """Let the next vertical move start from the column of the cursor."""
-        self._wanted_column = None
+        self._target_column = None
 
     @property
     def cursor_row(self) -> int:
@@ -216,9 +216,9 @@ class Viewport:
 
     def moved(self, rows: int) -> Position:
         """Where the cursor is some rows further down, or up."""
-        if self._wanted_column is None:
-            self._wanted_column = self._layout.column_of(self._cursor)
-        return self._layout.position_at(self.cursor_row + rows, self._wanted_column)
+        if self._target_column is None:
+            self._target_column = self._layout.column_of(self._cursor)
+        return self._layout.position_at(self.cursor_row + rows, self._target_column)
 
     def at(self, row: int, column: int) -> Position:
         """The place at a cell of the window."""

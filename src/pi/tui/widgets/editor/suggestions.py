@@ -62,7 +62,7 @@ class CompletionRequests:
         """Whether an answer is still to come."""
         return self._question is not None
 
-    def is_wanted(self, lines: Sequence[str], cursor: Position) -> bool:
+    def is_triggered(self, lines: Sequence[str], cursor: Position) -> bool:
         """Whether what stands before the cursor asks for suggestions by itself."""
         before = lines[cursor.row][: cursor.col]
         triggers = self._provider.trigger_characters
@@ -178,7 +178,7 @@ class SuggestionPopup:
         if self._completion is None:
             return
         lines, cursor = self._document.lines, self._document.cursor
-        if self._completion.is_wanted(lines, cursor):
+        if self._completion.is_triggered(lines, cursor):
             self._completion.ask(lines, cursor, self._answered)
         else:
             self.close()

@@ -81,7 +81,7 @@ def _draw_link(node: Link, look: MarkdownStyle) -> str:
 # while others are still being written. A later row that needs more begins a wider grid.
 
 
-_LEAST_COLUMN = 4
+_MIN_COLUMN = 4
 """Columns narrower than this (on average) are not worth reading."""
 _SHAPING_ROWS = 12
 _SHAPING_CHARACTERS = 400
@@ -93,7 +93,7 @@ def draw_table(table: Table, width: int, look: MarkdownStyle) -> list[str]:
     head = [look.theme.bold(_draw_cell(cell, look)) for cell in table.head]
     body = [[_draw_cell(cell, look) for cell in row] for row in table.rows]
     room = width - (3 * len(head) + 1)
-    if room < _LEAST_COLUMN * len(head):
+    if room < _MIN_COLUMN * len(head):
         return _stack(head, body, width, look)
     shaping = shaping_rows(table)
     widths = _fitting(zip(head, *body[:shaping], strict=False), room)
@@ -132,13 +132,13 @@ def shrink(widths: Sequence[int], room: int) -> list[int]:
 
     Needs at least one column of room for each.
     """
-    wanted = [max(width, 1) for width in widths]
-    limit = min(max(wanted), room)
-    while limit > 1 and sum(min(width, limit) for width in wanted) > room:
+    natural = [max(width, 1) for width in widths]
+    limit = min(max(natural), room)
+    while limit > 1 and sum(min(width, limit) for width in natural) > room:
         limit -= 1
-    shrunk = [min(width, limit) for width in wanted]
+    shrunk = [min(width, limit) for width in natural]
     spare = room - sum(shrunk)
-    cut = [index for index, width in enumerate(wanted) if width > limit]
+    cut = [index for index, width in enumerate(natural) if width > limit]
     for index in cut[:spare]:
         shrunk[index] += 1
     return shrunk
@@ -152,8 +152,8 @@ def _fitting(
     columns: Iterable[Iterable[str]], room: int, at_least: Iterable[int] = repeat(0)
 ) -> list[int]:
     """How wide columns are made for what is in them."""
-    wanted = [max(_widest(cells), least) for cells, least in zip(columns, at_least, strict=False)]
-    return shrink(wanted, room)
+    natural = [max(_widest(cells), least) for cells, least in zip(columns, at_least, strict=False)]
+    return shrink(natural, room)
 
 
 def _wraps(cells: Sequence[str], widths: Sequence[int]) -> bool:
@@ -210,7 +210,7 @@ def _stack(
 
 
 _LONGEST_RULE = 80
-_LEAST_INSIDE = 8
+_MIN_INSIDE = 8
 """Columns that an indented block needs; with fewer it is not indented."""
 
 
@@ -282,7 +282,7 @@ def _draw_code(block: CodeBlock, width: int, look: MarkdownStyle) -> list[str]:
         rows += wrap_text(theme.code_border(f"```{block.language}"), width)
     indent = theme.code_indent()
     inside = width - visible_width(indent)
-    if inside < _LEAST_INSIDE:
+    if inside < _MIN_INSIDE:
         indent, inside = "", width
     drawn = [row for line in lines for row in _code_rows(line, inside, theme.code_block)]
     if growing:  # it is never drawn twice: to remember it would take memory for nothing
@@ -301,7 +301,7 @@ def _code_rows(line: str, width: int, paint: Paint) -> tuple[str, ...]:
 
 def _draw_quote(quote: Quote, width: int, look: MarkdownStyle) -> list[str]:
     inside = width - 2
-    if inside < _LEAST_INSIDE:
+    if inside < _MIN_INSIDE:
         return draw_blocks(quote.children, width, look)
     border = look.theme.quote_border("│") + " "
     return [border + look.theme.quote(row) for row in draw_blocks(quote.children, inside, look)]
@@ -318,7 +318,7 @@ def _draw_list(block: List, width: int, look: MarkdownStyle) -> list[str]:
             rows.append("")
         marker = _marker(block, place, look)
         inside = width - visible_width(marker)
-        if inside < _LEAST_INSIDE:
+        if inside < _MIN_INSIDE:
             rows += _draw_item(item, width, look)
             continue
         first, *others = _draw_item(item, inside, look) or [""]

@@ -12,7 +12,7 @@ from functools import partial
 _TOKEN = re.compile(r"\\[A-Za-z]+\s*|\\.|[{}^_]|\s+|.", re.DOTALL)
 _LOOKS_LIKE_ONE = re.compile(r"\\[A-Za-z]|\^")
 """Something between dollars without any of these may be prices or variables of a shell."""
-_DEEPEST = 30
+_MAX_NESTING = 30
 """Groups inside of each other that somebody may still want to read."""
 
 
@@ -102,7 +102,7 @@ class _Reader:
 
     def _next(self) -> str:
         """One letter, command or group."""
-        if self._depth == _DEEPEST:
+        if self._depth == _MAX_NESTING:
             raise _NotUnderstood
         self._depth += 1
         shown = self._meant(self._taken())

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PIECE_LINES = 24
 """Lines after which a piece may end at an empty line."""
-_LONGEST_PIECE = 200
+_MAX_PIECE_LINES = 200
 """Lines after which a piece ends anywhere."""
 
 _PAIRED = ('"""', "'''", "`")
@@ -100,7 +100,7 @@ def pieces(code: str) -> Iterator[str]:
 
 def can_end(piece: str, last_line: str, next_line: str, lines: int) -> bool:
     """Whether a piece can end between two lines: outside of functions, texts and comments."""
-    if lines >= _LONGEST_PIECE:
+    if lines >= _MAX_PIECE_LINES:
         return True
     if last_line.strip() or not next_line.strip() or next_line[0] in " \t})]":
         return False

@@ -84,7 +84,7 @@ _EXTENSIONS = (
     | pyromark.Options.ENABLE_TASKLISTS
     | pyromark.Options.ENABLE_MATH  # also where it is shown as typed: ``$a*b*c$`` has no italics
 )
-_DEEPEST = 60
+_MAX_NESTING = 60
 """Levels of nesting that are told apart; what is deeper counts as this deep."""
 _TOO_DEEP = "TooDeep"
 
@@ -199,7 +199,7 @@ class _Builder:
         return self._found
 
     def _begin(self, kind: str, detail: Json, start: int) -> None:
-        is_too_deep = len(self._stack) >= _DEEPEST
+        is_too_deep = len(self._stack) >= _MAX_NESTING
         self._stack.append(_Frame(_TOO_DEEP if is_too_deep else kind, detail, start))
 
     def _end(self) -> None:
