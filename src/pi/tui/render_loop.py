@@ -1,4 +1,4 @@
-"""When to paint: soon, but never more often than a screen can show."""
+"""When to paint: the frame limit and the debounce of resizes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MAX_FRAME_SECONDS = 0.25
 
 
 class RenderLoop:
-    """Collects requests and paints them as one frame.
+    """Combines render requests into frames.
 
-    While the terminal has not taken the last frame (``is_busy``) the next one waits, so a slow
+    While the terminal has not taken the last frame (``is_busy``), the next one waits. A slow
     terminal gets fewer frames instead of a growing backlog.
     """
 
@@ -36,19 +36,19 @@ class RenderLoop:
         return self._pending is not None
 
     def request(self) -> None:
-        """Paint soon; further requests until then change nothing."""
+        """Schedules a frame. Further requests before it have no effect."""
         if self._pending is None:
             wait = self._painted_at + FRAME_SECONDS - self._timers.time()
             self._pending = self._timers.call_later(max(wait, 0.0), self._fire)
 
     def paint_now(self) -> None:
-        """Paint at once, and count it as the frame that may have been requested."""
+        """Paints immediately and cancels a scheduled frame."""
         self.stop()
         self._painted_at = self._timers.time()
         self._paint()
 
     def stop(self) -> None:
-        """Forget a request."""
+        """Cancels a scheduled frame."""
         if self._pending is not None:
             self._pending.cancel()
             self._pending = None
@@ -64,7 +64,7 @@ class RenderLoop:
 
 
 class Debounce:
-    """Waits until something has not happened again for a while, e.g. steps of a resize."""
+    """Calls ``act`` when nothing has happened for a while, e.g. after the steps of a resize."""
 
     def __init__(self, timers: Timers, act: Callable[[], None], *, seconds: float) -> None:
         self._timers = timers
@@ -74,16 +74,16 @@ class Debounce:
 
     @property
     def is_pending(self) -> bool:
-        """Whether it happened and is not settled yet."""
+        """Whether a call is scheduled."""
         return self._pending is not None
 
     def restart(self) -> None:
-        """It happened; wait from now on."""
+        """Starts to wait again."""
         self.stop()
         self._pending = self._timers.call_later(self._seconds, self._fire)
 
     def stop(self) -> None:
-        """Wait no longer, and do nothing."""
+        """Cancels the call."""
         if self._pending is not None:
             self._pending.cancel()
             self._pending = None
@@ -93,32 +93,29 @@ class Debounce:
         self._act()
 
 
-# A resize from its first step until everything stands still, and what to know before painting.
-
-
 PANE_READ_SECONDS = 2.5
-"""How long to wait for what a pane says it has."""
+"""Timeout for reading a tmux pane."""
 MAX_PANE_READS = 5
-"""How often a pane may have another size than it told before it is taken for somebody else's."""
+"""Attempts to read a pane of the reported size. After that, its contents are ignored."""
 
 ReadPane: TypeAlias = Callable[[Callable[[PaneText | None], None]], Callable[[], object]]
-"""Looks at the pane and tells what it has, None if it cannot say; returns what ends that."""
+"""Reads the pane and calls back with its text, or None. Returns a function that cancels."""
 
 
 class PaneReader(Record):
-    """How to learn what a pane has after a resize."""
+    """Functions to read a pane after a resize."""
 
     size: Callable[[], Size]
-    """The size that the pane has size."""
+    """Returns the size that the terminal reported last."""
     when_taken: Callable[[Callable[[], None]], None]
-    """Calls back when the pane has taken everything that was written."""
+    """Calls back when the pane has processed everything that was written."""
     read: ReadPane
 
 
 class ResizeTracker:
-    """Waits until the size has not changed for a while, then looks at the pane, if it can.
+    """Waits until the size is stable, then reads the pane, if possible.
 
-    ``act`` gets what was seen there. A step that comes meanwhile begins everything anew.
+    ``act`` receives the contents of the pane. Another resize restarts the wait.
     """
 
     def __init__(
@@ -139,16 +136,16 @@ class ResizeTracker:
 
     @property
     def is_pending(self) -> bool:
-        """Whether nothing may be painted yet."""
+        """Whether painting must wait."""
         return self._settle.is_pending or self._overdue is not None
 
     def restart(self) -> None:
-        """The size has changed; wait from now on."""
+        """Starts to wait again after a change of the size."""
         self.stop()
         self._settle.restart()
 
     def stop(self) -> None:
-        """Wait no longer, and do nothing."""
+        """Cancels the wait."""
         self._settle.stop()
         if self._overdue is not None:
             self._overdue.cancel()
@@ -176,7 +173,7 @@ class ResizeTracker:
         size = self._pane_reader.size()
         is_current = pane is None or (pane.width, pane.height) == (size.columns, size.rows)
         if not is_current and self._reads < MAX_PANE_READS:
-            self.restart()  # it will tell soon, and what is painted before goes astray
+            self.restart()  # its size will be reported soon; a frame painted now would be misplaced
             return
         self.stop()
         self._reads = 0
@@ -184,14 +181,14 @@ class ResizeTracker:
 
 
 def find_pane_reader(env: Mapping[str, str]) -> ReadPane | None:
-    """What looks at the pane that the environment names, if it is one of tmux."""
+    """Returns the function that reads the tmux pane named by the environment, if any."""
     pane_id = env.get("TMUX_PANE")
     if not (env.get("TMUX") and pane_id):
         return None
 
     def read(done: Callable[[PaneText | None], None]) -> Callable[[], object]:
         from pi.tui.terminals.tmux import (
-            read_tmux_pane,  # not at the top: few are in tmux, and fewer resize it
+            read_tmux_pane,  # lazy: needed only after a resize inside tmux
         )
 
         return read_tmux_pane(pane_id, env, done)

@@ -209,7 +209,7 @@ class PathProvider:
         return await self.complete(token)
 
     async def complete(self, token: Token) -> Suggestions | None:
-        """Returns the matching names in the directory of a typed path. Only that directory is read."""
+        """Returns the matching names in the directory of a typed path, reading only that one."""
         folder, _, name = token.path.rpartition("/")
         shown = f"{folder}/" if "/" in token.path else ""
         if token.path == "~":
@@ -308,9 +308,7 @@ class FileProvider:
         return take_path(lines, row, col, item, prefix)
 
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
-        """Always true: Tab repeats an ``@`` request, and other providers handle the other
-        positions.
-        """
+        """Always true: Tab repeats an ``@`` request; other providers handle the rest."""
         return True
 
 

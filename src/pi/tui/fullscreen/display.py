@@ -50,8 +50,7 @@ def targets_at(top: Area, x: int, y: int) -> list[Area]:
 
 
 class MouseRouter:
-    """Delivers mouse reports in component coordinates and tracks which component captured the
-    mouse.
+    """Delivers mouse reports to components and tracks which one captured the mouse.
 
     A press and a release on the same cell are a click. Consecutive clicks on the same cell are
     counted as long as the mouse does not move.
