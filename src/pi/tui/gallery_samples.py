@@ -34,7 +34,7 @@ Text with **bold**, `code`, ~~mistakes~~ and [a link](https://example.org); 日�
 | a cell | 1 |
 | 日本 | 22 |
 
-> Said by somebody else.
+> Quoted from a message.
 
 ```python
 def answer() -> int:

@@ -1,4 +1,4 @@
-"""Blocks → rows."""
+"""Draws blocks, tables and inline text as rows."""
 
 from __future__ import annotations
 
@@ -32,16 +32,14 @@ from pi.tui.widgets.markdown.nodes import (
     Table,
 )
 
-# Text with marks, code and links → one styled string, to be wrapped by others.
-
 
 def draw_inline(nodes: Iterable[Inline], look: MarkdownStyle) -> str:
-    """The styled text; line feeds in it are line breaks."""
+    """Returns inline nodes as one styled string; line feeds in it are line breaks."""
     return "".join(_draw(node, look) for node in nodes)
 
 
 def plain_text(nodes: Iterable[Inline]) -> str:
-    """What is left without marks, as one string."""
+    """Returns the text without styles."""
     return "".join(
         node.text if isinstance(node, Plain | Code) else plain_text(node.children) for node in nodes
     )
@@ -75,21 +73,20 @@ def _draw_link(node: Link, look: MarkdownStyle) -> str:
     return f"{text} {theme.link_url(f'({node.url})')}"
 
 
-# Tables that fit: columns shrink and their cells wrap; where even that fails, rows are stacked.
-#
-# The first rows say how wide the columns are, so that those of a long table can become history
-# while others are still being written. A later row that needs more begins a wider grid.
-
-
 _MIN_COLUMN = 4
-"""Columns narrower than this (on average) are not worth reading."""
+"""The minimum average width of columns. Narrower tables are stacked."""
 _SHAPING_ROWS = 12
 _SHAPING_CHARACTERS = 400
-"""How much of a table says at most how wide its columns are. No more than a window shows."""
+"""Characters of a table that determine its column widths. About one window."""
 
 
 def draw_table(table: Table, width: int, look: MarkdownStyle) -> list[str]:
-    """The rows of a table, none wider than ``width``."""
+    """Returns the rows of a table, none wider than ``width``.
+
+    Columns shrink and cells wrap; if that fails, the rows are stacked. The first rows determine the
+    column widths, so that rows of a long table can become history while others are still being
+    written. A later row that needs more starts a wider grid.
+    """
     head = [look.theme.bold(_draw_cell(cell, look)) for cell in table.head]
     body = [[_draw_cell(cell, look) for cell in row] for row in table.rows]
     room = width - (3 * len(head) + 1)
@@ -97,7 +94,7 @@ def draw_table(table: Table, width: int, look: MarkdownStyle) -> list[str]:
         return _stack(head, body, width, look)
     shaping = shaping_rows(table)
     widths = _fitting(zip(head, *body[:shaping], strict=False), room)
-    # Wrapped cells need lines to tell them apart.
+    # Wrapped cells need lines between the rows.
     is_lined = any(_wraps(cells, widths) for cells in body[:shaping])
     lines = _draw_row(head, widths, table.alignments, look)
     rows = [_border("┌", "┬", "┐", widths, look), *lines]
@@ -115,9 +112,9 @@ def draw_table(table: Table, width: int, look: MarkdownStyle) -> list[str]:
 
 
 def shaping_rows(table: Table) -> int:
-    """How many rows below the head say how wide the columns are.
+    """Returns how many rows below the head determine the column widths.
 
-    A row behind them changes nothing of those above it.
+    Later rows do not change the rows above them.
     """
     characters = 0
     for number, row in enumerate(table.rows[:_SHAPING_ROWS], 1):
@@ -128,7 +125,7 @@ def shaping_rows(table: Table) -> int:
 
 
 def shrink(widths: Sequence[int], room: int) -> list[int]:
-    """Widths that add up to at most ``room``: the widest give first, none becomes less than 1.
+    """Reduces widths to a total of ``room``: the widest first, none below 1.
 
     Needs at least one column of room for each.
     """
@@ -151,7 +148,7 @@ def _draw_cell(cell: Cell, look: MarkdownStyle) -> str:
 def _fitting(
     columns: Iterable[Iterable[str]], room: int, at_least: Iterable[int] = repeat(0)
 ) -> list[int]:
-    """How wide columns are made for what is in them."""
+    """Returns the column widths for the contents."""
     natural = [max(_widest(cells), least) for cells, least in zip(columns, at_least, strict=False)]
     return shrink(natural, room)
 
@@ -199,7 +196,7 @@ def _border(left: str, middle: str, right: str, widths: Sequence[int], look: Mar
 def _stack(
     head: Sequence[str], body: Sequence[Sequence[str]], width: int, look: MarkdownStyle
 ) -> list[str]:
-    """Each row as lines of "head: cell", with a rule between the rows."""
+    """Returns each row as lines of "head: cell", with a rule between the rows."""
     rows: list[str] = []
     for cells in body or [[""] * len(head)]:
         if rows:
@@ -215,13 +212,13 @@ _MIN_INSIDE = 8
 
 
 def clear_code_cache() -> None:
-    """Draw all code anew, because paints may have changed behind their names."""
+    """Clears the cache of code rows, because paints may have changed."""
     clear_highlight_cache()
     _code_rows.cache_clear()
 
 
 def draw_blocks(blocks: Sequence[Block], width: int, look: MarkdownStyle) -> list[str]:
-    """Blocks from top to bottom, with an empty row between each two."""
+    """Draws blocks from top to bottom, with an empty row between them."""
     rows: list[str] = []
     for block in blocks:
         if rows and starts_apart(block):
@@ -231,7 +228,7 @@ def draw_blocks(blocks: Sequence[Block], width: int, look: MarkdownStyle) -> lis
 
 
 def starts_apart(block: Block) -> bool:
-    """Whether an empty row belongs above a block; not inside of what comes in parts."""
+    """Returns whether an empty row belongs above a block; False for the next part of a block."""
     match block:
         case CodeBlock(has_start=False):
             return False
@@ -242,7 +239,7 @@ def starts_apart(block: Block) -> bool:
 
 
 def draw_block(block: Block, width: int, look: MarkdownStyle) -> list[str]:
-    """The rows of one block, none wider than ``width``."""
+    """Returns the rows of one block, none wider than ``width``."""
     match block:
         case Paragraph():
             text = draw_inline(block.children, look).removesuffix("\n")  # HTML ends with its line
@@ -273,7 +270,7 @@ def _draw_heading(heading: Heading, width: int, look: MarkdownStyle) -> list[str
 
 
 def _draw_code(block: CodeBlock, width: int, look: MarkdownStyle) -> list[str]:
-    """The code between its fences; a line that is still growing stays plain until it is whole."""
+    """Draws code between its fences. An incomplete line is not highlighted."""
     theme = look.theme
     whole, line_feed, growing = block.text.rpartition("\n")
     lines = highlight(whole + line_feed, block.language, theme.syntax)
@@ -285,7 +282,7 @@ def _draw_code(block: CodeBlock, width: int, look: MarkdownStyle) -> list[str]:
     if inside < _MIN_INSIDE:
         indent, inside = "", width
     drawn = [row for line in lines for row in _code_rows(line, inside, theme.code_block)]
-    if growing:  # it is never drawn twice: to remember it would take memory for nothing
+    if growing:  # not cached: an incomplete line is never drawn twice
         drawn += wrap_text(theme.code_block(growing), inside)
     rows += [indent + row for row in drawn]
     if block.has_end:
@@ -295,7 +292,7 @@ def _draw_code(block: CodeBlock, width: int, look: MarkdownStyle) -> list[str]:
 
 @lru_cache(maxsize=512)
 def _code_rows(line: str, width: int, paint: Paint) -> tuple[str, ...]:
-    """A line of code as rows; remembered, since open code is drawn again with all that comes."""
+    """Returns a line of code as rows. Cached, because open code is drawn with every delta."""
     return tuple(wrap_text(paint(line), width))
 
 
@@ -308,9 +305,9 @@ def _draw_quote(quote: Quote, width: int, look: MarkdownStyle) -> list[str]:
 
 
 def _draw_list(block: List, width: int, look: MarkdownStyle) -> list[str]:
-    """The items, with empty rows where the source has empty lines.
+    """Draws the items, with empty rows where the source has empty lines.
 
-    A row depends only on what stands above it, so that a growing list can become history.
+    A row depends only on the rows above it, so that a growing list can become history.
     """
     rows: list[str] = []
     for place, item in enumerate(block.items):
