@@ -1,6 +1,6 @@
-"""The program that ``PtyProgram`` starts: shows what is typed; some keys end it.
+"""The program that ``PtyProgram`` starts: shows typed keys; some keys end it.
 
-With ``DEMO_FULLSCREEN`` it takes the whole screen, and says in the end what was shown there.
+With ``DEMO_FULLSCREEN`` it uses fullscreen mode, and prints at exit what was shown there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pi.tui.tui import TUI
 
 
 class Typed:
-    """Shows the keys that came, and does what some of them mean."""
+    """Shows the typed keys and runs the commands of some of them."""
 
     def __init__(self) -> None:
         self.focused = False

@@ -73,7 +73,7 @@ def test_a_terminal_that_takes_nothing_does_not_hold_the_end_up(device: tuple[in
     output.close()
 
 
-SOMEBODY_ELSES = """
+OTHER_USERS_TERMINAL = """
 import fcntl, os, sys, termios
 from pi.tui.terminals.tty_output import TtyOutput
 
@@ -90,12 +90,10 @@ print(os.get_blocking(output._fd), os.get_blocking(1), file=sys.stderr)
 
 
 @pytest.mark.parametrize("is_ours", [True, False], ids=["of the process", "another"])
-def test_a_terminal_that_belongs_to_somebody_else_is_written_to(
-    device: tuple[int, int], is_ours: bool
-) -> None:
+def test_a_terminal_of_another_user_is_written_to(device: tuple[int, int], is_ours: bool) -> None:
     master, slave = device
     run = subprocess.run(
-        [sys.executable, "-c", SOMEBODY_ELSES, str(is_ours)],
+        [sys.executable, "-c", OTHER_USERS_TERMINAL, str(is_ours)],
         stdout=slave,
         stderr=subprocess.PIPE,
         start_new_session=True,
@@ -108,13 +106,13 @@ def test_a_terminal_that_belongs_to_somebody_else_is_written_to(
 
 
 @pytest.mark.trap(166)
-def test_a_terminal_that_is_gone_is_told_and_leaves_no_backlog(device: tuple[int, int]) -> None:
+def test_a_disconnect_is_reported_and_clears_the_backlog(device: tuple[int, int]) -> None:
     master, slave = device
     gone: list[str] = []
     output = TtyOutput(slave, on_disconnect=lambda: gone.append("gone"))
 
     os.close(master)
-    output.write("anybody?")
+    output.write("lost")
     output.close()
 
     assert (gone, output.backlog) == (["gone"], 0)
@@ -137,7 +135,7 @@ def test_files_and_pipes_are_not_redirected() -> None:
     assert stray.release() == ""
 
 
-def test_what_others_printed_does_not_command_the_terminal(
+def test_captured_output_has_no_control_sequences(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(os, "isatty", lambda fd: fd == 1)

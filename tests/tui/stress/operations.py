@@ -1,4 +1,4 @@
-"""What can happen to the app, as data: a failing sequence can be cut down and told."""
+"""Operations on the simulated app as data, so that a failing sequence can be shrunk and printed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.tui.stress.simulated_app import SimulatedApp
 
 
 class Operation(NamedTuple):
-    """One thing that happens, with a number that says how much or where."""
+    """An operation, with a number for its extent or position."""
 
     name: str
     amount: int
@@ -57,7 +57,7 @@ def finish(app: SimulatedApp, amount: int) -> None:
 
 
 def collapse(app: SimulatedApp, amount: int) -> None:
-    """A final block gets shorter although it may be history already."""
+    """Shortens a final block, which may be history already."""
     if app.blocks:
         lines = app.blocks[amount % len(app.blocks)].lines
         del lines[1 + amount % 3 :]
@@ -116,10 +116,10 @@ CHANGES: dict[str, tuple[Callable[[SimulatedApp, int], None], int]] = {
         (change_theme, 2),
     )
 }
-"""What changes the app, and how often."""
+"""Operations that change the app, and their frequencies."""
 
 GESTURES = {"resize": 3, "resize_height": 2, "clear": 1, "overlay": 4, "scroll": 6, "suspend": 1}
-"""What is done to the screen itself, and how often."""
+"""Operations on the screen itself, and their frequencies."""
 
 
 def random_operations(random: Random, count: int) -> list[Operation]:

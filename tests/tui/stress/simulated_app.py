@@ -1,4 +1,4 @@
-"""What the stress test draws: blocks that stream, change, shrink and end, above some chrome."""
+"""The app of the stress test: blocks that stream, change, shrink and end, above chrome."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Block:
 
 
 class SimulatedApp:
-    """All state that ends up on the screen; every method is one thing that can happen."""
+    """All state that is drawn."""
 
     def __init__(self, seed: int, texts: Sequence[str] = TEXTS) -> None:
         self.random = Random(seed)
@@ -49,7 +49,7 @@ class SimulatedApp:
         self._number = 0
 
     def line(self) -> str:
-        """Another line, unlike all before."""
+        """Returns a new, unique line."""
         self._number += 1
         return f"{self._number:05d} {self.random.choice(self.texts)}".rstrip()
 
@@ -59,7 +59,7 @@ class SimulatedApp:
         self.blocks.append(block)
 
     def live(self) -> Block:
-        """The last block that is not final; made if there is none."""
+        """Returns the last block that is not final, or adds one."""
         for block in reversed(self.blocks):
             if not block.is_final:
                 return block
@@ -92,7 +92,7 @@ class Transcript:
 
 
 class Chrome:
-    """A spinner, an editor with the caret and a footer."""
+    """A spinner, an editor with the cursor, and a footer."""
 
     def __init__(self, app: SimulatedApp) -> None:
         self._app = app

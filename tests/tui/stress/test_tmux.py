@@ -23,7 +23,7 @@ SECONDS = 60.0
 
 
 class Tmux:
-    """A tmux server of our own with one window, in which a module runs."""
+    """A private tmux server with one window that runs a module."""
 
     def __init__(self, tmux: str, root: Path, words: str) -> None:
         self._command = [tmux, "-L", f"pi-{uuid.uuid4().hex}", "-f", os.devnull]
@@ -44,7 +44,7 @@ class Tmux:
         return done.stdout
 
     def resize(self, height: int) -> None:
-        """Change the height; returns when the program could know, which tmux tells it later."""
+        """Changes the height. Returns when the program could know it, which tmux reports later."""
         self.run("resize-window", "-x", str(COLUMNS), "-y", str(height))
         device = os.open(
             self.run("display-message", "-p", "#{pane_tty}").strip(), os.O_RDONLY | os.O_NOCTTY
@@ -57,7 +57,7 @@ class Tmux:
             os.close(device)
 
     def tape(self) -> list[str]:
-        """History and screen, without the blank rows at the end."""
+        """Returns history and screen without trailing blank rows."""
         rows = self.run("capture-pane", "-p", "-S", "-", "-E", "-").split("\n")
         return "\n".join(row.rstrip() for row in rows).rstrip("\n").split("\n")
 
@@ -129,7 +129,7 @@ def test_in_tmux_no_row_is_lost_when_its_size_changes_while_rows_come(
         end = time.monotonic() + SECONDS
         while seen not in (tape := "\n".join(tmux.tape())):
             assert time.monotonic() < end, tape
-        for _ in range(random.randrange(1, 4)):  # tmux tells of the first at once
+        for _ in range(random.randrange(1, 4)):  # tmux reports only the first at once
             columns, rows = random.choice((45, 50, 60, 75)), random.choice((10, 14, 20, 25))
             tmux.run("resize-window", "-x", str(columns), "-y", str(rows))
 

@@ -19,13 +19,13 @@ TEXTS = (
     "a long paragraph " + "that has to be wrapped because it does not fit " * 3,
     "",
 )
-"""Texts on whose width tmux agrees."""
+"""Texts whose width tmux agrees on."""
 
 OPERATIONS = 40
 
 
 def operations(seed: int) -> list[Operation]:
-    """What happens: changes of the app, and now and then another height."""
+    """Returns the operations: changes of the app, and sometimes another height."""
     expected = random_operations(Random(seed), 200)
     return [step for step in expected if step.name in CHANGES or step.name == "resize_height"][
         :OPERATIONS
@@ -33,13 +33,15 @@ def operations(seed: int) -> list[Operation]:
 
 
 def steps_row(taken: int) -> str:
-    """What the screen says about how many operations it shows: most of them change nothing else
-    that can be seen, and whoever watches must not go on before they are painted."""
+    """Returns a row with the number of applied operations.
+
+    Most operations have no other visible effect, and the test must wait until they are painted.
+    """
     return f"step {taken}"
 
 
 class Driver:
-    """Takes the keys."""
+    """Handles the keys."""
 
     def __init__(self, app: SimulatedApp, tui: TUI, seed: int) -> None:
         self.focused = False

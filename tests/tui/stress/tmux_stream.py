@@ -1,4 +1,4 @@
-"""The program inside tmux: says numbered lines as fast as they are painted, then ends."""
+"""The program inside tmux: prints numbered lines as fast as they are painted, then ends."""
 
 from __future__ import annotations
 

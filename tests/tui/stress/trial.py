@@ -1,4 +1,4 @@
-"""Runs operations on a real ``TUI`` before a real emulator, and compares after every frame."""
+"""Runs operations on a real ``TUI`` with a real emulator, and compares after every frame."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Shape(NamedTuple):
     rows: int
     pane: bool
     before: int
-    """Rows of a shell that are on the screen when we start."""
+    """Rows of a shell on the screen at start."""
 
 
 SHAPES = (
@@ -46,7 +46,7 @@ class Violation(AssertionError):
 
 
 class Trial:
-    """One terminal, one program on it, and the shadow that knows better."""
+    """One terminal, one program on it, and the shadow with the expected contents."""
 
     def __init__(self, seed: int, shape: Shape) -> None:
         self.shape = shape
@@ -63,7 +63,7 @@ class Trial:
         self.shadow = Shadow(before)
         self.shown: tuple[OverlayHandle, Box] | None = None
         self.edited: set[str] = set()
-        """Lines that came into rows which were history already, and so are in none."""
+        """Lines that were edited into rows of history and therefore are not visible."""
         self.wipe = False
         """Whether the next frame may erase history."""
         self.tui.start(self.timers)
@@ -108,7 +108,7 @@ class Trial:
             self.compare()
 
     def clear(self, amount: int) -> None:
-        """Another session."""
+        """Opens another session."""
         self.app.blocks.clear()
         self.app.add_block(amount % 50, is_final=True)
         self.wipe = not self.shape.pane
@@ -133,7 +133,7 @@ class Trial:
         self.paint()
 
     def scroll(self, amount: int) -> None:
-        """A reader scrolls up while the answer streams; what is read must not move."""
+        """Scrolls up while the answer streams; the visible text must not move."""
         self.paint()
         up = min(len(self.terminal.history), 1 + amount % 60)
         self.terminal.scroll_up(up)
@@ -146,7 +146,7 @@ class Trial:
         self.terminal.scroll_up(-1_000_000)
 
     def suspend(self, amount: int) -> None:
-        """The shell gets the terminal and gives it back."""
+        """Gives the terminal to the shell and takes it back."""
         self.paint()
         shown = self.shadow.window
         self.shadow.above += shown if shown != [""] else []
@@ -190,21 +190,22 @@ class Trial:
             raise Violation(f"the cursor is at {place} and not at {expected}")
 
     def accept_pane(self, *, same_width: bool) -> None:
-        """A pane wraps its history by itself; no row may be lost, and the window must be right."""
+        """Checks a pane: no row may be lost, and the window must match."""
         display = self.tui.display
         assert isinstance(display, RegularDisplay)
         drawn, ledger, tape = self.drawn(), display.ledger, self.terminal.tape
         rows = [plain(row) for row in drawn.rows]
         shown = rows[: ledger.committed] + (rows[ledger.top :] if self.shown is None else [])
         self.edited |= _numbers(self.shadow.edited())
-        everything = "".join(tape)  # a pane may join rows that it wrapped before, and wrap again
+        everything = "".join(tape)  # a pane may join wrapped rows and wrap them again
         if lost := {line for line in _numbers(shown) - self.edited if line not in everything}:
             raise Violation(f"lost in a resize of a pane: {lost}")
         self.shadow.height = self.terminal.size.rows
         self.shadow.show(drawn, ledger.top, columns=self.terminal.size.columns)
         start = len(self.terminal.history) + self.terminal.cursor[1] - self.shadow.caret[0]
         self.shadow.above = tape[:start]
-        # At the same width history still has what was edited since; at another it is taken anew.
+        # At the same width, history still has rows that were edited since; otherwise it is read
+        # again.
         kept = self.shadow.committed[: ledger.committed] if same_width else []
         self.shadow.committed = kept + rows[len(kept) : ledger.committed]
         self.shadow.last = rows
@@ -224,12 +225,12 @@ class Trial:
 
 
 def _numbers(rows: list[str]) -> set[str]:
-    """The lines that begin in these rows, by number."""
+    """Returns the numbers of the lines that begin in these rows."""
     return {row[:5] for row in rows if row[:5].isdigit()}
 
 
 def _without_marks(row: str) -> str:
-    """A row without what the emulator drops in the last column when lines do not wrap."""
+    """Returns a row without what the emulator drops in the last column without wrapping."""
     return _MARKS.sub("", row)
 
 
