@@ -38,7 +38,7 @@ class Seen:
             on_input=lambda data: self.type(data.decode()),
             on_resize=_nothing,
             on_resume=_nothing,
-            on_gone=_nothing,
+            on_disconnect=_nothing,
         )
         self._terminal.start(answers, restore=str)
 

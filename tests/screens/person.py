@@ -44,7 +44,9 @@ class Person:
             start_new_session=True,
         )
         os.close(theirs)
-        replying = Listener(self._reply, on_resize=_ignore, on_resume=_ignore, on_gone=_ignore)
+        replying = Listener(
+            self._reply, on_resize=_ignore, on_resume=_ignore, on_disconnect=_ignore
+        )
         self.terminal.start(replying, restore=lambda: "")
 
     @property

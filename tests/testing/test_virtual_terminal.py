@@ -12,7 +12,7 @@ def listening(terminal: VirtualTerminal) -> list[str]:
             on_input=lambda data: heard.append(data.decode()),
             on_resize=lambda: heard.append("resized"),
             on_resume=lambda: heard.append("resumed"),
-            on_gone=lambda: heard.append("gone"),
+            on_disconnect=lambda: heard.append("gone"),
         ),
         restore=lambda: "bye",
     )

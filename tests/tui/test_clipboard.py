@@ -10,7 +10,7 @@ from pi.tui.desktop import Clipboard, Copied, CopyFailed, osc52, runner
 
 
 class Desk:
-    """Programs that are installed, what they were given, and what the terminal was sent."""
+    """Installed programs, their input, and what the terminal received."""
 
     def __init__(self, *installed: str, failing: Sequence[str] = ()) -> None:
         self.installed = installed
@@ -67,7 +67,7 @@ async def test_windows_gets_utf_16(system: str, env: Mapping[str, str]) -> None:
 
 
 @pytest.mark.trap(204)
-async def test_a_program_that_fails_took_nothing_and_the_next_is_asked() -> None:
+async def test_the_next_program_is_tried_after_a_failure() -> None:
     desk = Desk("wl-copy", "xsel", failing=["wl-copy"])
     copied = await desk.clipboard({"WAYLAND_DISPLAY": "w", "DISPLAY": ":0"}).copy("x")
 
@@ -76,7 +76,7 @@ async def test_a_program_that_fails_took_nothing_and_the_next_is_asked() -> None
 
 @pytest.mark.trap(204)
 @pytest.mark.parametrize("env", [{}, {"SSH_CONNECTION": "a"}])
-async def test_without_programs_the_terminal_is_asked_and_success_is_not_claimed(
+async def test_without_programs_the_terminal_is_used_without_claiming_success(
     env: Mapping[str, str],
 ) -> None:
     desk = Desk("wl-copy", "pbcopy")
@@ -86,7 +86,7 @@ async def test_without_programs_the_terminal_is_asked_and_success_is_not_claimed
 
 
 @pytest.mark.trap(204)
-async def test_what_is_too_long_for_the_terminal_is_not_sent() -> None:
+async def test_text_beyond_the_osc52_limit_is_not_sent() -> None:
     desk = Desk()
 
     with pytest.raises(CopyFailed) as failure:

@@ -9,7 +9,7 @@ WHITE = Colour(slot="background", red=1, green=1, blue=1)
 NAVY = Colour(slot="background", red=0, green=0, blue=0.5)
 
 
-def test_a_background_is_light_or_dark_as_the_eye_sees_it() -> None:
+def test_a_background_is_classified_by_perceived_luminance() -> None:
     green = Colour(slot="background", red=0, green=1, blue=0)
 
     assert [scheme_of(colour) for colour in (WHITE, NAVY, green)] == ["light", "dark", "light"]
@@ -19,7 +19,7 @@ def test_a_background_is_light_or_dark_as_the_eye_sees_it() -> None:
     ("value", "scheme"),
     [("15;0", "dark"), ("0;15", "light"), ("0;default;7", "light"), ("0;8", "dark"), ("x", None)],
 )
-def test_the_environment_may_tell(value: str, scheme: Scheme | None) -> None:
+def test_the_environment_may_set_the_scheme(value: str, scheme: Scheme | None) -> None:
     assert scheme_from_environment({"COLORFGBG": value}) == scheme
 
 
@@ -36,7 +36,7 @@ def test_the_better_source_wins() -> None:
     assert ColourSchemeState({}).scheme == "dark"
 
 
-def test_listeners_hear_of_changes_only() -> None:
+def test_listeners_are_called_for_changes_only() -> None:
     appearance, heard = ColourSchemeState({}), list[Scheme]()
     stop = appearance.on_change(heard.append)
 

@@ -15,7 +15,7 @@ def test_children_stand_one_below_the_other() -> None:
     assert container.render(10) == ["a", "b", "c"]
 
 
-def test_unchanged_children_give_the_same_list_again() -> None:
+def test_unchanged_children_return_the_same_list() -> None:
     container = Container(Rows("a"), Rows("b"))
 
     assert container.render(10) is container.render(10)
@@ -32,7 +32,7 @@ def test_a_list_that_was_returned_is_not_altered() -> None:
     assert (before, after) == (["a", "b"], ["a", "c", "d"])
 
 
-def test_children_come_and_go() -> None:
+def test_children_can_be_added_and_removed() -> None:
     first, second, third = Rows("1"), Rows("2"), Rows("3")
     container = Container(first, third)
     container.render(10)

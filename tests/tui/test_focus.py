@@ -13,7 +13,7 @@ def test_only_one_has_the_focus() -> None:
     assert (first.focused, second.focused, focus.target) == (False, True, second)
 
 
-def test_a_component_that_does_not_care_may_have_it() -> None:
+def test_a_component_without_focused_can_have_the_focus() -> None:
     focus, rows = FocusState(), Rows()
 
     focus.set(rows)

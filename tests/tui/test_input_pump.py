@@ -31,7 +31,7 @@ def test_a_lone_escape_is_a_key_after_a_moment() -> None:
     assert events == ["\x1b"]
 
 
-def test_after_stop_nothing_comes_late() -> None:
+def test_no_event_is_delivered_after_stop() -> None:
     feeder, timers, events = pump()
 
     feeder.feed(b"\x1b")

@@ -13,7 +13,7 @@ def test_a_block_that_only_grows_keeps_back_its_last_row() -> None:
     assert commit.observe([*numbered(4), "row 4 and more", "row 5"]) == 5
 
 
-def test_a_rewritten_row_makes_it_careful_for_a_while() -> None:
+def test_a_rewritten_row_delays_the_early_commit() -> None:
     commit = EarlyCommit()
     commit.observe(numbered(10))
 

@@ -33,7 +33,7 @@ def make(
     return negotiation, written
 
 
-def test_the_conversation_begins_as_others_expect() -> None:
+def test_the_start_sequences_are_in_the_expected_order() -> None:
     _, written = make(Capabilities(images="kitty", synchronized_is_fixed=True))
 
     assert written == ["\x1b[?2004h\x1b[>7u\x1b[?u\x1b[c\x1b[?25l\x1b[16t\x1b]11;?\x07"]
@@ -63,7 +63,7 @@ def test_the_keyboard_protocol_comes_from_real_replies_in_any_order() -> None:
     assert (silent.keyboard, len(written)) == ("legacy", 1)
 
 
-def test_everything_is_taken_back_in_order() -> None:
+def test_modes_are_restored_in_order() -> None:
     negotiation, _ = make()
     negotiation.take(DA1)
 
@@ -82,7 +82,7 @@ def test_the_terminal_itself_decides_about_synchronized_output(state: int, on: b
     assert (negotiation.synchronized, written[0].endswith("\x1b[?2026$p")) == (on, True)
 
 
-def test_but_the_user_decides_before_it() -> None:
+def test_the_user_setting_overrides_the_terminal() -> None:
     negotiation, _ = make(Capabilities(synchronized=False, synchronized_is_fixed=True))
 
     negotiation.take(ModeReport(mode=2026, state=1))
@@ -90,7 +90,7 @@ def test_but_the_user_decides_before_it() -> None:
     assert not negotiation.synchronized
 
 
-def test_each_answer_to_da1_belongs_to_its_question() -> None:
+def test_each_da1_reply_belongs_to_its_query() -> None:
     negotiation, _ = make()
     answered: list[str] = []
     negotiation.ask_background(lambda: answered.append("background"))
@@ -145,7 +145,7 @@ def test_a_real_emulator_is_left_as_it_was_found() -> None:
     )
 
 
-def test_whether_the_window_has_the_keyboard_is_asked_for_once_and_told_until_the_end() -> None:
+def test_focus_reports_are_enabled_once_until_the_end() -> None:
     negotiation, written = make()
     negotiation.take(ModeReport(mode=2026, state=2))
     quiet = negotiation.ending(leave_window="")
@@ -159,14 +159,14 @@ def test_whether_the_window_has_the_keyboard_is_asked_for_once_and_told_until_th
     assert written[-1].endswith("\x1b[?1004h")
 
 
-def test_who_does_not_answer_questions_about_modes_is_asked_no_other() -> None:
+def test_a_terminal_without_mode_replies_gets_no_further_mode_queries() -> None:
     negotiation, written = make()
     negotiation.follow_focus()
 
     assert written[1:] == ["\x1b[?1004h"]
 
 
-def test_a_window_has_the_keyboard_until_it_says_otherwise_if_it_says_such_things() -> None:
+def test_a_window_with_focus_reports_has_the_focus_until_it_reports_a_loss() -> None:
     seen = {}
     for state in (0, 1):
         negotiation, _ = make()
@@ -179,7 +179,7 @@ def test_a_window_has_the_keyboard_until_it_says_otherwise_if_it_says_such_thing
     assert seen == {0: [None, False, True], 1: [True, False, True]}
 
 
-def test_what_a_multiplexer_says_of_the_mode_is_not_believed() -> None:
+def test_the_mode_reply_of_a_multiplexer_is_ignored() -> None:
     negotiation, _ = make(Capabilities(multiplexer=True))
     negotiation.take(ModeReport(mode=1004, state=1))
 

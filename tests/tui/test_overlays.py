@@ -13,7 +13,7 @@ def make() -> tuple[Overlays, Field]:
     return overlays, editor
 
 
-def test_an_overlay_takes_the_keys_and_gives_them_back() -> None:
+def test_an_overlay_takes_the_focus_and_restores_it() -> None:
     overlays, editor = make()
     dialog = Field()
 

@@ -29,7 +29,7 @@ def bounds(options: OverlayOptions, height: int = 10, size: Size = SCREEN) -> Bo
         ("right-center", 15, 80),
     ],
 )
-def test_an_anchor_says_where(anchor: Anchor, row: int, column: int) -> None:
+def test_an_anchor_sets_the_position(anchor: Anchor, row: int, column: int) -> None:
     assert bounds(OverlayOptions(anchor=anchor, width=20)) == Bounds(row, column, 20, 10)
 
 
@@ -69,7 +69,7 @@ def test_sizes_have_limits() -> None:
     assert OverlayArea(OverlayOptions(max_height=99, margin=1), SCREEN).height == 38
 
 
-def test_nonsense_is_told() -> None:
+def test_invalid_lengths_raise() -> None:
     with pytest.raises(PiError, match="no length"):
         _ = OverlayArea(OverlayOptions(width="wide"), SCREEN).width
 

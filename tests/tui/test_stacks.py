@@ -77,7 +77,7 @@ def test_a_row_places_low_children_down_the_height() -> None:
     assert HStack(Rows("a", "b", "c"), Rows("x"), align="end").render(4) == ["a", "b", "cx"]
 
 
-def test_children_come_and_go() -> None:
+def test_children_can_be_added_and_removed() -> None:
     child = Rows("a")
     stack = VStack(child, Rows("b"))
 

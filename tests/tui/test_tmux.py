@@ -18,7 +18,7 @@ SECONDS = 60.0
 
 @pytest.fixture
 def run(program: Callable[[str, str], str], tmp_path: Path) -> Iterator[Callable[..., str]]:
-    """Runs a command of a tmux server of our own, whose socket is in ``tmp_path``."""
+    """Runs a command of a private tmux server, whose socket is in ``tmp_path``."""
     command = [program("tmux", "reading a real pane"), "-S", str(tmp_path / "socket")]
 
     def run(*words: str) -> str:
@@ -39,7 +39,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "TMUX": f"{tmp_path / 'socket'},1,0"}
 
 
-async def test_a_pane_says_what_it_has(run: Callable[..., str], tmp_path: Path) -> None:
+async def test_a_pane_can_be_read(run: Callable[..., str], tmp_path: Path) -> None:
     script = "printf '日本\\n%s\\n' $(seq 1 20); cat"
     run("new-session", "-d", "-x", "30", "-y", "6", script)
     end = time.monotonic() + SECONDS
@@ -54,14 +54,16 @@ async def test_a_pane_says_what_it_has(run: Callable[..., str], tmp_path: Path) 
     assert tape.above == 35
 
 
-async def test_no_server_no_tape(program: Callable[[str, str], str], tmp_path: Path) -> None:
+async def test_without_a_server_there_is_no_pane_text(
+    program: Callable[[str, str], str], tmp_path: Path
+) -> None:
     program("tmux", "asking for a server")
 
     assert await read_pane("%0", environment(tmp_path)) is None
     assert await read_pane("%0", {"PATH": str(tmp_path), "TMUX": uuid.uuid4().hex}) is None
 
 
-async def test_looking_tells_once_and_can_be_ended(tmp_path: Path) -> None:
+async def test_a_read_calls_back_once_and_can_be_cancelled(tmp_path: Path) -> None:
     env = {"PATH": str(tmp_path)}
     seen: asyncio.Future[PaneText | None] = asyncio.get_running_loop().create_future()
 
@@ -73,7 +75,7 @@ async def test_looking_tells_once_and_can_be_ended(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("output", ["", "no server\n", "80 24\ntoo few\n", "x y\n1\n"])
-def test_an_answer_that_makes_no_sense_says_nothing(output: str) -> None:
+def test_invalid_tmux_output_is_ignored(output: str) -> None:
     assert parse_pane(output) is None
 
 

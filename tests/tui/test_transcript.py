@@ -51,7 +51,7 @@ def test_the_first_block_that_is_not_final_is_the_boundary() -> None:
     assert (transcript.live_region_start, transcript.commit_safe_end) == (4, 4)
 
 
-def test_a_block_that_knows_what_is_settled_is_believed() -> None:
+def test_a_block_can_report_its_stable_rows() -> None:
     class Knowing(Block):
         commit_safe_end = 3
 

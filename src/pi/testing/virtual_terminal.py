@@ -95,7 +95,7 @@ class VirtualTerminal:
     def vanish(self) -> None:
         """Close the window."""
         if self._listener is not None:
-            self._listener.on_gone()
+            self._listener.on_disconnect()
 
     @property
     def screen(self) -> list[str]:

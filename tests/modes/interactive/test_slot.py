@@ -29,10 +29,10 @@ def test_the_rows_that_a_guest_has_more_than_the_resident_pass() -> None:
 
     slot.push(Text("one\ntwo\nthree\nfour\nfive", 0, 0))
     slot.render(10)
-    taken = slot.passing_rows
+    taken = slot.transient_rows
     slot.push(Text("one", 0, 0))
     slot.render(10)
-    smaller = slot.passing_rows
+    smaller = slot.transient_rows
     slot.clear()
 
-    assert (taken, smaller, slot.passing_rows, slot.is_taken) == (3, 0, 0, False)
+    assert (taken, smaller, slot.transient_rows, slot.is_taken) == (3, 0, 0, False)

@@ -13,7 +13,7 @@ FILES = ("src/", "src/main.py", "docs/my notes.md", "README.md")
 
 
 class Listed:
-    """Knows what was walked and what was read."""
+    """Records which paths were listed and which directories were read."""
 
     def __init__(self) -> None:
         self.queries: list[str] = []

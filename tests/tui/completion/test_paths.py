@@ -58,7 +58,7 @@ async def test_an_absolute_path_is_one(project: Path) -> None:
     assert await values(project, f"{root}/no") == [f"{root}/notes.txt"]
 
 
-async def test_nothing_is_read_unasked(project: Path) -> None:
+async def test_no_directory_is_read_without_a_request(project: Path) -> None:
     assert await provider(project).get_suggestions(["s"], 0, 1, force=False) is None
 
 

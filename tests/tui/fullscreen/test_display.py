@@ -51,7 +51,7 @@ def test_the_alternate_screen_is_filled() -> None:
 
 
 @pytest.mark.trap(164)
-def test_the_main_screen_comes_back_as_it_was() -> None:
+def test_the_main_screen_is_restored_unchanged() -> None:
     program = Program()
 
     program.tui.stop()
@@ -164,7 +164,7 @@ ROWS = st.lists(st.lists(LETTERS, max_size=20).map("".join), max_size=8)
 
 
 @given(st.lists(ROWS, min_size=1, max_size=4), st.sampled_from(["hidden", "auto", "always"]))
-def test_the_screen_shows_what_the_components_say(
+def test_the_screen_shows_the_components_rows(
     frames: list[list[str]], scrollbar: Scrollbar
 ) -> None:
     program = Program()

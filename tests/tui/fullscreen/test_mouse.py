@@ -12,7 +12,7 @@ from tests.tui.parts import Rows
 
 
 class Button(Rows):
-    """Handles every event and remembers it."""
+    """Handles every event and records it."""
 
     def __init__(self, *rows: str, answer: MouseResult | None = None) -> None:
         super().__init__(*rows)
@@ -81,7 +81,7 @@ def test_events_come_in_the_components_own_coordinates() -> None:
     assert button.events == [("press", 2, 1)]
 
 
-def test_what_one_does_not_handle_the_next_gets() -> None:
+def test_unhandled_events_go_to_the_next_component() -> None:
     shy, outer = Button(answer=MouseResult()), Button(answer=MouseResult(handled=True, focus=True))
     router = MouseRouter()
 

@@ -74,7 +74,7 @@ def test_a_bar_shows_where_the_part_is() -> None:
 
 
 class Wrapped(Rows):
-    """Remembers at which widths it was drawn."""
+    """Records the widths at which it was drawn."""
 
     def __init__(self, *rows: str) -> None:
         super().__init__(*rows)
@@ -171,7 +171,7 @@ def test_a_place_on_the_first_row_is_scrolled_to_where_no_search_bar_is() -> Non
     assert scroll.render_in(10, 5)[2] == "\x1b[7mrow 20\x1b[27m"
 
 
-def test_nothing_stays_marked_when_the_text_is_broken_elsewhere() -> None:
+def test_the_selection_is_cleared_when_line_breaks_move() -> None:
     scroll = view()
     scroll.render_in(10, 5)
     scroll.handle_mouse(mouse("press", 4, 0))

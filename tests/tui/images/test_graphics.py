@@ -17,10 +17,10 @@ def encoded(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def test_a_picture_is_told_by_its_bytes() -> None:
-    told = picture(encoded(PNG), "image/jpeg", "a.jpg")
+def test_the_image_type_is_detected_from_its_bytes() -> None:
+    image = picture(encoded(PNG), "image/jpeg", "a.jpg")
 
-    assert (told.data, told.mime, told.size, told.name) == (
+    assert (image.data, image.mime, image.size, image.name) == (
         PNG,
         "image/png",
         PixelSize(40, 20),
@@ -109,16 +109,16 @@ def test_a_picture_that_begins_above_the_screen_is_left_out(protocol: str) -> No
     assert window_rows(["", drawing]) == ["", "ab"]
 
 
-def test_the_size_of_a_cell_is_what_the_terminal_has_told_by_now() -> None:
-    told = (9, 18)
-    graphics = Graphics("kitty", write=lambda text: None, cell_size=lambda: told)
+def test_the_cell_size_follows_the_terminals_report() -> None:
+    cell = (9, 18)
+    graphics = Graphics("kitty", write=lambda text: None, cell_size=lambda: cell)
     assert graphics.cell == PixelSize(9, 18)
-    told = (10, 20)
+    cell = (10, 20)
     assert graphics.cell == PixelSize(10, 20)
 
 
 @pytest.mark.parametrize("protocol", ["kitty", "sixel", None])
-def test_what_cannot_be_read_or_shown_gives_no_rows(protocol: str | None) -> None:
+def test_an_unreadable_image_has_no_rows(protocol: str | None) -> None:
     graphics = Graphics(protocol, write=lambda text: None)  # type: ignore[arg-type]
 
     assert graphics.rows(1, picture(b"nothing", "image/webp"), CellExtent(1, 1)) is None

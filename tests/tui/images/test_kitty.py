@@ -52,8 +52,8 @@ def test_placeholders_are_text_as_wide_as_the_picture() -> None:
 
 
 def test_the_marks_for_rows_all_stand_above_a_character() -> None:
-    rows = protocols.placeholders(1, CellExtent(1, protocols.MOST_ROWS))
+    rows = protocols.placeholders(1, CellExtent(1, protocols.MAX_ROWS))
     marks = [row.split("\U0010eeee")[1][0] for row in rows]
 
-    assert len(set(marks)) == protocols.MOST_ROWS
+    assert len(set(marks)) == protocols.MAX_ROWS
     assert {unicodedata.combining(mark) for mark in marks} == {230}

@@ -25,7 +25,7 @@ def test_a_picture_is_scaled() -> None:
     assert '"1;1;20;12' in protocols.encode(make_picture("JPEG", 40, 24), PixelSize(20, 12))
 
 
-def test_what_is_no_picture_raises() -> None:
+def test_invalid_image_data_raises() -> None:
     with pytest.raises(OSError, match="cannot identify image file"):
         protocols.encode(b"no picture", PixelSize(1, 1))
 

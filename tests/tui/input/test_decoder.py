@@ -23,7 +23,7 @@ LATER = 100.0
 
 
 def decoded(*chunks: bytes, decoder: Decoder | None = None) -> list[InputEvent]:
-    """What the chunks become when they arrive at once and then nothing more does."""
+    """Returns the events of chunks that arrive at once, followed by nothing."""
     decoder = decoder or Decoder()
     events = [event for chunk in chunks for event in decoder.feed(chunk, 0.0)]
     return events + decoder.expire(LATER)
@@ -46,7 +46,7 @@ def test_characters_of_several_bytes_survive_any_cut() -> None:
     assert decoded(*byte_by_byte(text.encode())) == list(text)
 
 
-def test_bytes_that_are_no_text_become_one_sign_each() -> None:
+def test_invalid_bytes_become_one_replacement_character_each() -> None:
     assert decoded(b"a\xe9b") == ["a", "\ufffd", "b"]
 
 
@@ -99,7 +99,7 @@ def test_no_reply_becomes_text_whole_or_split() -> None:
 
 
 @pytest.mark.trap(190)
-def test_a_report_with_a_pause_in_the_middle_is_still_no_text() -> None:
+def test_a_report_with_a_pause_is_not_text() -> None:
     decoder = Decoder()
 
     assert decoder.feed(b"\x1b[<0;1", 0.0) == []
@@ -108,7 +108,7 @@ def test_a_report_with_a_pause_in_the_middle_is_still_no_text() -> None:
 
 
 @pytest.mark.trap(190)
-def test_a_report_whose_escape_came_too_early_is_still_no_text() -> None:
+def test_a_report_with_an_early_escape_is_not_text() -> None:
     decoder = Decoder()
     decoder.feed(b"\x1b", 0.0)
 
@@ -202,7 +202,7 @@ def test_several_lines_in_one_read_are_a_paste_without_brackets() -> None:
 @pytest.mark.parametrize(
     "data", [b"yes\rno\r", b"\r\r\r", b"a\r\x1b[Ab\rc\r", b"abc\n", b"\x03\ra\rb"]
 )
-def test_quick_typing_is_no_paste(data: bytes) -> None:
+def test_quick_typing_is_not_a_paste(data: bytes) -> None:
     assert "".join(event for event in decoded(data) if isinstance(event, str)) == data.decode()
 
 
@@ -214,7 +214,7 @@ def test_control_keys_that_tmux_encoded_inside_a_paste_are_characters_again() ->
 
 
 @pytest.mark.trap(188)
-def test_backspace_by_its_other_byte_is_what_the_terminal_says() -> None:
+def test_the_meaning_of_byte_8_depends_on_the_terminal() -> None:
     assert decoded(b"\x08") == ["\x08"]
     assert decoded(b"a\x08", decoder=Decoder(ctrl_backspace=True)) == ["a", "\x1b[127;5u"]
 

@@ -60,7 +60,7 @@ def test_places_that_never_meet_keep_their_keys() -> None:
 
 
 @pytest.mark.trap(203)
-def test_a_reload_applies_to_everyone_who_has_the_keymap() -> None:
+def test_a_reload_applies_to_all_users_of_the_keymap() -> None:
     keymap = Keymap({"app.tools.expand": ("f2",)})
 
     keymap.load({})
@@ -78,7 +78,7 @@ def test_one_key_for_two_actions_of_the_user_is_a_conflict() -> None:
     assert keymap.actions("\x1bOQ") == ("app.tools.expand", "app.message.copy")
 
 
-def test_one_key_in_two_places_is_no_conflict() -> None:
+def test_one_key_in_two_places_is_not_a_conflict() -> None:
     keymap = Keymap({"app.tree.editLabel": ("f2",), "app.session.rename": ("f2",)})
 
     assert keymap.conflicts == ()

@@ -71,7 +71,7 @@ def test_a_control_letter_does_not_fire_on_the_key_that_shares_its_byte(
 
 
 @pytest.mark.trap(188)
-def test_control_letters_fire_where_the_terminal_tells_them_apart() -> None:
+def test_control_letters_fire_where_the_terminal_distinguishes_them() -> None:
     found = [parse_key(f"\x1b[{ord(letter)};5u") for letter in "mihj["]
 
     assert found == ["ctrl+m", "ctrl+i", "ctrl+h", "ctrl+j", "ctrl+["]

@@ -69,8 +69,8 @@ def test_modify_other_keys_decodes_in_both_formats_of_tmux(data: str, name: str,
         ("\x1b[57376u", None, ""),  # F13
         ("\x1b[57428u", None, ""),  # a media key
         ("\x1b[58000u", None, ""),
-        ("\x1b[97;1:3u", "a", ""),  # let go: types nothing
-        ("\uf700", "\uf700", ""),  # macOS' Up as a private character
+        ("\x1b[97;1:3u", "a", ""),  # a release types nothing
+        ("\uf700", "\uf700", ""),  # Up as a private-use character on macOS
     ],
 )
 def test_locks_keypads_modifiers_alone_and_private_codes_do_no_harm(
@@ -83,10 +83,10 @@ def test_locks_keypads_modifiers_alone_and_private_codes_do_no_harm(
 @pytest.mark.parametrize(
     ("data", "names"),
     [
-        ("\x1b[1089::99;5u", ("ctrl+с", "ctrl+c")),  # Cyrillic es, where Latin c is
-        ("\x1b[233::50;5u", ("ctrl+é", "ctrl+2")),  # AZERTY's é has no name to bind
-        ("\x1b[106::99;5u", ("ctrl+j",)),  # Dvorak's j, where QWERTY has c
-        ("\x1b[97::113;5u", ("ctrl+a",)),  # AZERTY's a, where QWERTY has q
+        ("\x1b[1089::99;5u", ("ctrl+с", "ctrl+c")),  # Cyrillic es, on the key of Latin c
+        ("\x1b[233::50;5u", ("ctrl+é", "ctrl+2")),  # AZERTY's é has no bindable name
+        ("\x1b[106::99;5u", ("ctrl+j",)),  # Dvorak's j, on the key of QWERTY's c
+        ("\x1b[97::113;5u", ("ctrl+a",)),  # AZERTY's a, on the key of QWERTY's q
     ],
 )
 def test_a_key_counts_by_place_only_where_it_types_no_latin_letter(
@@ -108,7 +108,7 @@ def test_the_alternate_key_is_typed_with_shift() -> None:
 
 
 @pytest.mark.parametrize("data", ["\x1b[u", "\x1b[9999999u", "\x1b[55296u", "\x1b[7;1A", "x"])
-def test_what_is_no_key_has_no_stroke(data: str) -> None:
+def test_a_sequence_that_is_not_a_key_has_no_stroke(data: str) -> None:
     assert parse_kitty(data) is None
 
 

@@ -72,7 +72,7 @@ def test_old_encodings_name_their_keys(data: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("data", ["\x1b[99~", "\x1b[5A", "\x1bOz", "\x1b[[Z", "\x9b", "ab"])
-def test_what_is_no_key_has_no_stroke(data: str) -> None:
+def test_a_sequence_that_is_not_a_key_has_no_stroke(data: str) -> None:
     assert parse_legacy(data) is None
 
 

@@ -60,5 +60,5 @@ def test_replies_are_understood(data: str, reply: Reply) -> None:
 @pytest.mark.parametrize(
     "data", ["\x1b[A", "\x1b[1;2R", "\x1b[97;5u", "\x1b[3~", "\x1b[3$", "\x1bOP", "\x1b[27;5;9~"]
 )
-def test_keys_are_no_replies(data: str) -> None:
+def test_keys_are_not_replies(data: str) -> None:
     assert parse_reply(data) is None

@@ -17,7 +17,7 @@ def test_a_value_is_a_key_or_a_list_of_keys() -> None:
     )
 
 
-def test_what_is_wrong_is_said_and_the_rest_counts() -> None:
+def test_invalid_bindings_are_reported_and_the_rest_is_used() -> None:
     document = {"app.clear": "ctrl+nope", "app.exit": 7, "app.suspend": ["ctrl+q", "cmd+q"]}
 
     assert read_user_keys(document) == KeyBindings(
@@ -53,5 +53,5 @@ def test_the_new_name_wins_over_the_old_one() -> None:
     assert migrated({"app.clear": "f1", "clear": "f2"}) == {"app.clear": "f1"}
 
 
-def test_every_old_name_leads_to_an_action() -> None:
+def test_every_old_name_maps_to_an_action() -> None:
     assert set(LEGACY.values()) <= {action.id for action in ACTIONS}

@@ -13,12 +13,12 @@ def audited(frame: list[str], history: list[str] = HISTORY) -> int | None:
     return first_shifted_row(history, FRAME, frame, settled=len(FRAME))
 
 
-def test_history_that_stands_is_left_alone() -> None:
+def test_unchanged_history_is_not_rewritten() -> None:
     assert audited(list(FRAME)) is None
     assert audited(["anything"], []) is None
 
 
-def test_a_change_of_style_is_no_change() -> None:
+def test_a_change_of_style_is_ignored() -> None:
     assert audited([f"\x1b[31m{row}\x1b[0m" for row in FRAME]) is None
 
 
@@ -49,7 +49,7 @@ def test_another_content_that_is_shorter_is_noticed() -> None:
     assert audited([*FRAME[:3], "new"]) == 3
 
 
-def test_blank_rows_say_nothing() -> None:
+def test_blank_rows_are_ignored() -> None:
     history = ["first", *[""] * 30]
 
     assert first_shifted_row(history, history, [*history, "x"], settled=31) is None

@@ -66,7 +66,7 @@ def test_a_full_paint_begins_with_nothing() -> None:
     assert terminal.tape == numbered(8)
 
 
-def test_a_rewrite_does_not_trust_what_stands_there() -> None:
+def test_a_rewrite_does_not_depend_on_the_old_rows() -> None:
     terminal = VirtualTerminal(20, 5)
     terminal.write("garbage 1\r\ngarbage 2\r\ngarbage 3\x1b[3A\r")
 

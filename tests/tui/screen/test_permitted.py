@@ -70,7 +70,7 @@ def test_everything_else_is_removed(row: str, kept: str) -> None:
 
 @given(st.lists(st.sampled_from((*PIECES, "x", "\x1b[1m")), max_size=12).map("".join))
 @example("\x1b\x1b[2J[2J")
-def test_what_is_left_cannot_be_put_together_to_anything_else(row: str) -> None:
+def test_filtering_cannot_create_new_sequences(row: str) -> None:
     kept = permitted(row)
 
     assert permitted(kept) == kept

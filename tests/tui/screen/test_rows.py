@@ -64,7 +64,7 @@ def test_a_picture_is_not_erased_behind_itself() -> None:
     assert PRINTER.whole(place(1, CellExtent(1, 1))).startswith("\x1b[2K\x1b_G")
 
 
-def test_what_a_terminal_would_obey_is_removed_and_logged(
+def test_control_sequences_are_removed_and_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     row = "a\x1b]0;x\x07\x1b[2Jb"

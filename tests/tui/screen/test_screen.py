@@ -32,7 +32,7 @@ class Shown:
         layers: tuple[Layer, ...] = (),
         repaint: Repaint = Repaint.CHANGES,
     ) -> list[str]:
-        """Paint a frame; the tape without the blank rows at its end."""
+        """Paints a frame. Returns the rows without trailing blank ones."""
         self.written = self.screen.paint(frame(*rows, boundary=boundary), layers, repaint=repaint)
         self.terminal.write(self.written)
         return "\n".join(self.terminal.tape).rstrip("\n").split("\n")
@@ -163,7 +163,7 @@ def test_a_forced_repaint_writes_the_window_and_no_history() -> None:
     assert shown.paint(*numbered(20), repaint=Repaint.WINDOW) == numbered(20)
 
 
-def test_everything_is_erased_only_when_a_person_asks() -> None:
+def test_everything_is_erased_only_on_the_users_request() -> None:
     shown = Shown()
     shown.paint(*numbered(20))
 
@@ -191,7 +191,7 @@ def test_a_window_that_is_erased_is_painted_where_it_was() -> None:
 
 
 @pytest.mark.trap(163)
-def test_very_many_and_very_long_rows_are_no_problem() -> None:
+def test_very_many_and_very_long_rows_are_painted() -> None:
     shown = Shown(200, 50)
     rows = ["x" * 200 for _ in range(20_000)]
 
@@ -258,11 +258,11 @@ def test_an_editor_that_a_pane_moved_into_its_history_is_painted_again(columns: 
 
 
 @pytest.mark.trap(156)
-def test_so_is_one_that_was_moved_there_while_a_frame_was_on_its_way() -> None:
+def test_an_editor_moved_into_history_during_a_frame_is_painted_again() -> None:
     screen = Screen(20, 6, strict=True, in_pane=True)
     rows = ("first", "─" * 20, "editor", "─" * 20, "footer")
     screen.paint(Frame(rows, 1, 1))
-    screen.took_frame_at(20, 6)
+    screen.acknowledge_frame(20, 6)
     screen.paint(Frame((*rows[:-1], "other"), 1, 1))
 
     screen.resize_in_place(20, 3)
@@ -278,12 +278,12 @@ def test_frames_that_a_pane_took_at_another_size_are_written_again(columns: int,
     text = [f"{number:03} and more" for number in range(60)]
     for count in range(25, 31):
         shown.paint(*text[:count], "editor", "footer", boundary=count)
-        shown.screen.took_frame_at(20, 10)
+        shown.screen.acknowledge_frame(20, 10)
 
     shown.terminal.resize(columns, rows)
-    for count in range(31, 45, 3):  # before word of it has come
+    for count in range(31, 45, 3):  # before the size is reported
         shown.paint(*text[:count], "editor", "footer", boundary=count)
-        shown.screen.took_frame_at(columns, rows)
+        shown.screen.acknowledge_frame(columns, rows)
     wrapped = [row for line in text for row in wrap_text(line, columns)]
     shown.screen.resize_in_place(columns, rows, grown=[*text, "editor", "footer"])
     tape = shown.paint(*wrapped, "editor", repaint=Repaint.WINDOW)
@@ -293,7 +293,7 @@ def test_frames_that_a_pane_took_at_another_size_are_written_again(columns: int,
     assert tape[-1] == "editor"
 
 
-def test_a_pane_is_asked_for_its_size_with_every_frame_that_is_written() -> None:
+def test_every_frame_in_a_pane_ends_with_a_size_query() -> None:
     shown = Shown(in_pane=True)
 
     written = []

@@ -15,7 +15,7 @@ WIDTH = 100
 def seam(
     history: Sequence[str], rest: Sequence[str], frame: Sequence[str], width: int = WIDTH
 ) -> HistoryBoundary:
-    """Where ``history`` ends in ``frame``, which says the same as it and ``rest``."""
+    """Returns the end of ``history`` in ``frame``, which has its text followed by ``rest``."""
     old = [*history, *rest]
     return find_boundary(old, UnwrappedText(old).place(len(history)), frame, width=width)
 
@@ -27,7 +27,7 @@ def test_the_same_text_is_found_at_another_width() -> None:
     assert seam(["above"], old, new) == HistoryBoundary(1)
 
 
-def test_rows_that_are_cut_at_their_width_do_not_mislead() -> None:
+def test_truncated_rows_do_not_move_the_boundary() -> None:
     history = ["one of the first lines", "and another one"]
     rest = ["", "what is said below the seam", "/a/very/long/path/that/is/cut…", "numbers and more"]
     frame = [
@@ -39,9 +39,9 @@ def test_rows_that_are_cut_at_their_width_do_not_mislead() -> None:
     assert seam([*history, ""], rest[1:], frame) == HistoryBoundary(5)
 
 
-def test_what_comes_next_counts_more_than_what_was_said_before() -> None:
+def test_following_text_outweighs_preceding_text() -> None:
     again = "the same words again and again"
-    history = ["first", again]  # and a row after it that is no more
+    history = ["first", again]  # followed by a row that was removed
     rest = ["second and more", again, "third"]
 
     assert seam(history, rest, ["first", again, "fourth", *rest]) == HistoryBoundary(3)
@@ -75,7 +75,7 @@ def test_what_is_carried_over_keeps_its_colours() -> None:
     assert found == HistoryBoundary(1, ("\x1b[31mand\x1b[39m",))
 
 
-def test_a_picture_at_the_end_of_a_row_is_not_said_again() -> None:
+def test_an_image_at_the_end_of_a_row_is_not_written_again() -> None:
     old = ["this is a face 🙂", "and these are words"]
     new = ["this is a face 🙂 and these", "are words"]
 
@@ -114,7 +114,7 @@ def test_where_nothing_fits_rows_are_written_twice() -> None:
     assert find_boundary(["abc"], Place(0), ["xyz", "qrs"], width=WIDTH) == HistoryBoundary(0)
 
 
-def test_a_table_at_the_end_is_carried_over_as_far_as_both_have_said_the_same() -> None:
+def test_a_table_at_the_end_is_carried_over_until_both_texts_match() -> None:
     old = [
         "what is said above the table",
         *("│ one two │ six seven │", "│ three   │ eight     │", "├─────────┼───────────┤"),
@@ -150,7 +150,7 @@ LINES = st.lists(st.text("ab ", min_size=1, max_size=40), max_size=10)
 
 
 @given(LINES, st.integers(0, 30))
-def test_nothing_is_lost_however_little_the_lines_say(lines: list[str], at: int) -> None:
+def test_nothing_is_lost_with_very_short_lines(lines: list[str], at: int) -> None:
     old = [row for line in lines for row in wrap_text(line, 20)]
     new = [row for line in lines for row in wrap_text(line, 7)]
 
@@ -165,7 +165,7 @@ def test_nothing_is_lost_however_little_the_lines_say(lines: list[str], at: int)
     st.integers(0, 60),
     *(st.integers(12, 70) for _ in "ab"),
 )
-def test_everything_is_said_exactly_once(
+def test_every_letter_is_written_exactly_once(
     lengths: list[int], at: int, before: int, after: int
 ) -> None:
     words = (f"word{number:03}" for number in range(sum(lengths)))

@@ -61,7 +61,7 @@ def test_rows_that_never_arrived_are_not_taken_for_history() -> None:
     )
 
 
-def test_rows_that_went_astray_are_looked_for_from_the_last_sure_one_on() -> None:
+def test_misplaced_rows_are_searched_from_the_last_certain_one() -> None:
     cut = [row[:7] for row in ROWS[20:30]]
     seen = tape([*ROWS[:20], *cut, *ROWS[30:]], 2)
 
@@ -120,15 +120,15 @@ def test_a_window_that_does_not_follow_history_is_found_by_itself() -> None:
     assert find_end_of_history(tape(ROWS[:9], 2), rows, at(30, 35)) is None
 
 
-def test_rows_that_cannot_be_found_say_nothing() -> None:
+def test_rows_that_are_not_found_return_none() -> None:
     assert find_end_of_history(tape(["cleared"], 1), ROWS, at(30)) is None
 
 
 @pytest.mark.trap(153)
-def test_lines_that_say_the_same_are_told_apart_by_what_follows_them() -> None:
+def test_equal_lines_are_distinguished_by_the_following_text() -> None:
     same = ("words that are said again and again", "in every single one of the paragraphs")
     rows = [row for number in range(20) for row in (f"{number:04}", *same, "which ends here")]
-    painted, committed, height = 52, 41, 14  # it has grown since, and brought rows back
+    painted, committed, height = 52, 41, 14  # the screen has grown since and has taken rows back
 
     found = find_end_of_history(tape(rows[:painted], height), rows, at(committed))
 

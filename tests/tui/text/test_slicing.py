@@ -63,7 +63,7 @@ def test_a_slice_has_exactly_its_columns(text: str, start: int, width: int) -> N
 
 
 @given(LINES, COLUMNS, COLUMNS)
-def test_what_is_left_stands_where_it_stood(text: str, start: int, width: int) -> None:
+def test_a_slice_keeps_its_columns(text: str, start: int, width: int) -> None:
     expected = cells(text)[start : start + width]
     while expected and expected[0] == AFTER_WIDE:  # the left half was cut off
         expected[0] = " "
@@ -95,7 +95,7 @@ AFTER_WIDE = ""
 
 
 def cells(text: str) -> list[str]:
-    """What stands in each column; the second column of a wide grapheme is ``AFTER_WIDE``."""
+    """Returns the contents of each column; a wide grapheme is followed by ``AFTER_WIDE``."""
     row: list[str] = []
     for grapheme in graphemes(strip_sequences(text)):
         columns = grapheme_width(grapheme)

@@ -112,14 +112,14 @@ def test_wrapping_styled_text_breaks_where_plain_text_breaks(text: str, width: i
 
 
 @given(st.text("ab  ", max_size=40), widths)
-def test_the_short_way_for_ascii_leads_to_the_same_lines(text: str, width: int) -> None:
+def test_the_ascii_fast_path_returns_the_same_lines(text: str, width: int) -> None:
     accented = text.replace("b", "é")
 
     assert wrap_text(accented, width) == [line.replace("b", "é") for line in wrap_text(text, width)]
 
 
 def styled_cells(text: str) -> list[tuple[str, str]]:
-    """Every visible character, spaces aside, with the styles in force."""
+    """Returns every visible character except spaces, with its styles."""
     state = StyleState()
     cells: list[tuple[str, str]] = []
     position = 0

@@ -14,7 +14,7 @@ def kitty_graphics(limit: int = 5) -> Graphics:
     return Graphics("kitty", write=lambda text: None, limit=limit)
 
 
-def test_without_a_protocol_a_line_tells_what_it_is() -> None:
+def test_without_a_protocol_a_line_describes_the_image() -> None:
     shown = picture(PNG, name="a\x1b[2J\nb.png")
 
     assert Image(shown).render(60) == ["[Image: a b.png [image/png] 90x90]"]
@@ -43,7 +43,7 @@ def test_unchanged_rows_are_the_same_list() -> None:
 
 
 @pytest.mark.trap(153, 176)
-def test_a_picture_that_must_go_leaves_a_text_of_the_same_height() -> None:
+def test_a_removed_image_leaves_a_text_of_the_same_height() -> None:
     graphics = kitty_graphics(limit=1)
     old, new = Image(picture(PNG), graphics), Image(picture(PNG), graphics)
     old.render(40)

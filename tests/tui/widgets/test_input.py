@@ -22,7 +22,7 @@ def pressed(field: Input, *keys: str) -> Input:
 
 
 def shown(field: Input, width: int) -> str:
-    """The row, with the cursor as a bar."""
+    """Returns the row, with the cursor as a bar."""
     (row,) = field.render(width)
     return re.sub(r"\x1b\[[0-9;]*m", "", row.replace(CURSOR_MARKER, "|"))
 
@@ -47,7 +47,7 @@ def test_the_cursor_is_seen_on_a_placeholder() -> None:
     assert field.render(10) == [f"> {CURSOR_MARKER}\x1b[7m日\x1b[27m本"]
 
 
-def test_prompts_and_placeholders_command_no_terminal() -> None:
+def test_prompts_and_placeholders_are_sanitised() -> None:
     field = Input(prompt="\x1b[1mName\x1b[0m\x1b[2J: ", placeholder="a\x1b]0;b\x07\nc")
 
     assert field.render(20) == ["\x1b[1mName\x1b[0m: a c"]
@@ -88,7 +88,7 @@ def test_enter_submits_and_escape_cancels() -> None:
     assert said == ["a", "cancelled", "cancelled"]
 
 
-def test_changes_are_told_but_not_moves() -> None:
+def test_on_change_is_called_for_changes_but_not_for_moves() -> None:
     changes = list[str]()
     field = Input(on_change=changes.append)
     pressed(field, "a", LEFT, "b", UNDO)
@@ -110,7 +110,7 @@ def test_a_value_can_be_set() -> None:
 
 
 @pytest.mark.trap(207)
-def test_a_masked_field_shows_dots_and_leaves_nothing_behind() -> None:
+def test_a_masked_field_shows_dots_and_keeps_only_the_value() -> None:
     field = pressed(Input(masked=True), *"pässword", Paste(text="x" * 2000).data, LEFT)
     assert shown(field, 12) == "> •••••••••|•"
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pi.tui.component import RowCache
 
 
-def test_rows_are_drawn_again_only_for_another_width_or_when_forgotten() -> None:
+def test_rows_are_drawn_again_only_for_another_width_or_when_discarded() -> None:
     memory = RowCache()
     drawn: list[int] = []
 

@@ -34,11 +34,11 @@ def test_keys_move_the_selection(keys: list[str], index: int) -> None:
     assert made.index == index
 
 
-def test_other_keys_are_left_to_others() -> None:
+def test_other_keys_are_not_handled() -> None:
     assert selection(10).handle_input("x") is False
 
 
-def test_the_position_is_told_when_not_all_is_visible() -> None:
+def test_the_position_is_shown_when_rows_are_hidden() -> None:
     assert (selection(4).position, selection(3).position) == ("(1/4)", "")
 
 

@@ -18,7 +18,7 @@ MARKS = SelectTheme(
 )
 
 
-def test_rows_show_labels_and_descriptions_and_where_one_is() -> None:
+def test_rows_show_labels_descriptions_and_the_position() -> None:
     items = SelectList(ITEMS, 3, MARKS)
     items.select(1)
 
@@ -34,11 +34,11 @@ def test_on_a_narrow_screen_descriptions_are_left_out() -> None:
     assert SelectList(ITEMS[:2]).render(12) == ["→ alpha", "  beta"]
 
 
-def test_a_value_stands_in_for_a_missing_label() -> None:
+def test_a_value_replaces_a_missing_label() -> None:
     assert SelectList([SelectItem(value="only")]).render(12) == ["→ only"]
 
 
-def test_labels_cannot_command_the_terminal() -> None:
+def test_labels_are_sanitised() -> None:
     item = SelectItem(value="x", label="a\x1b[2J\nb", description="\x1b]52;c;AA\x07d")
 
     assert SelectList([item]).render(30) == ["→ a b  d"]
@@ -68,7 +68,7 @@ def test_an_empty_list_has_nothing_to_choose() -> None:
     assert items.render(30) == ["  No matching items"]
 
 
-def test_enter_chooses_and_changes_are_told() -> None:
+def test_enter_chooses_and_on_change_is_called() -> None:
     chosen: list[SelectItem] = []
     seen: list[SelectItem] = []
     items = SelectList(ITEMS, on_select=chosen.append, on_change=seen.append)

@@ -76,7 +76,7 @@ def test_a_setting_without_choices_stays() -> None:
     assert changes.made == []
 
 
-def test_a_submenu_takes_over_and_gives_a_value_back() -> None:
+def test_a_submenu_takes_over_and_returns_a_value() -> None:
     changes = Changes()
     changes.type("\x1b[B", "\r")
     assert changes.list.render(20) == ["→ light", "  dark"]
@@ -123,7 +123,7 @@ def test_a_search_without_a_match_has_nothing_to_change() -> None:
     assert changes.list.render(40) == ["> xx", "", "  No matching settings", "", HINT]
 
 
-def test_a_long_list_tells_where_one_is() -> None:
+def test_a_long_list_shows_the_position() -> None:
     assert Changes(max_visible=2).list.render(60)[:3] == [
         "→ Sound      on",
         "  Theme      auto",
@@ -187,7 +187,7 @@ def test_where_there_is_little_room_labels_are_cut_rather_than_values() -> None:
     assert made.render(50) == ["→ A rather long label of it  (not set)"]
 
 
-def test_it_is_known_whether_a_submenu_asks() -> None:
+def test_is_asking_reports_an_open_submenu() -> None:
     changes = Changes()
     before = changes.list.is_asking
     changes.type("\x1b[B", "\r")

@@ -41,7 +41,7 @@ class App:
         self._has_quit = False
         """Whether it ends because the person wants it to: what they wrote is then given up."""
         self._frame = AppLayout(
-            start, terminal, tasks=self._tasks, on_gone=self._ended.set, strict=strict
+            start, terminal, tasks=self._tasks, on_disconnect=self._ended.set, strict=strict
         )
         self._leaving = QuitKeys(
             self._frame.composer,

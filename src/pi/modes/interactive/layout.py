@@ -59,11 +59,11 @@ class DialogSlot:
         return (self._guests[-1] if self._guests else self._resident,)
 
     @property
-    def passing_rows(self) -> int:
+    def transient_rows(self) -> int:
         """How many rows fewer there are when the guests have gone, or when the resident rests."""
         if self.is_taken:
             return max(self._rows - self._resting_rows, 0)
-        rows: int = getattr(self._resident, "passing_rows", 0)
+        rows: int = getattr(self._resident, "transient_rows", 0)
         return rows
 
     def areas_at(self, row: int) -> list[Area]:
@@ -77,7 +77,7 @@ class DialogSlot:
         rows = shown.render(width)
         self._width, self._rows = width, len(rows)
         if not self.is_taken:
-            self._resting_rows = self._rows - self.passing_rows
+            self._resting_rows = self._rows - self.transient_rows
         return rows
 
     def invalidate(self) -> None:
@@ -114,7 +114,7 @@ class AppLayout:
         terminal: Terminal,
         *,
         tasks: TaskScope,
-        on_gone: Callable[[], None],
+        on_disconnect: Callable[[], None],
         strict: bool = False,
     ) -> None:
         self.problems: list[str] = []
@@ -130,7 +130,7 @@ class AppLayout:
             capabilities=capabilities,
             strict=strict,
             follow_scheme=follows_terminal(start.theme or values.theme),
-            on_gone=on_gone,
+            on_disconnect=on_disconnect,
         )
         self.theme = Theme(built_in(self.tui.appearance.scheme), capabilities.colours)
         self.themes = self._new_themes(start, values)

@@ -58,7 +58,7 @@ async def choose_resources(
     Changes are made one after the other. One that fails is told, and the list shows how it is.
     """
     wishes: asyncio.Queue[tuple[int, bool] | None] = asyncio.Queue()
-    tui = TUI(terminal, env=environ, on_gone=lambda: wishes.put_nowait(None))
+    tui = TUI(terminal, env=environ, on_disconnect=lambda: wishes.put_nowait(None))
     theme = Theme(built_in(tui.appearance.scheme), tui.capabilities.colours)
     shown = _listed(resources, theme, wishes, rows=terminal.size.rows, agent_dir=agent_dir)
     notice = TransientNotice(theme)

@@ -90,7 +90,7 @@ class SessionController:
             watch=tui.negotiation.follow_focus,
             is_seen=lambda: tui.negotiation.has_focus is True,
         )
-        tui.farewell = window.farewell
+        tui.closing_sequences = window.farewell
         self.status = self._new_status(activity, window)
         self.transcript = TranscriptView(self._look())
         frame.above.add_child(self.transcript.component)

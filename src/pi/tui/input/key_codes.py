@@ -1,4 +1,4 @@
-"""One stroke of a key, whichever way the terminal spelt it."""
+"""Key encodings: legacy control bytes and sequences, Kitty, and modifyOtherKeys."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Literal, TypeAlias
 from pi.base.records import Record, replace
 
 SHIFT, ALT, CTRL, SUPER, HYPER, META = (1 << bit for bit in range(6))
-"""Modifiers, as bits of the number that terminals send (less one)."""
+"""Modifiers as bits of the number that terminals send (minus one)."""
 
 LOCKS = 64 | 128
-"""Caps Lock and Num Lock: they say how the keyboard is, not what was meant."""
+"""Caps Lock and Num Lock: the state of the keyboard, not part of a key binding."""
 
 Phase: TypeAlias = Literal["press", "repeat", "release"]
 
@@ -20,24 +20,21 @@ Reading: TypeAlias = tuple[str, int]
 
 
 class KeyStroke(Record, kw_only=False):
-    """What a key sequence means."""
+    """The meaning of a key sequence."""
 
     key: str
-    """Its name as in a key binding, or the character on it."""
+    """The key name as in a binding, or its character."""
     modifiers: int = 0
     text: str = ""
-    """What it types, if anything."""
+    """The text that it types, if any."""
     phase: Phase = "press"
     also: tuple[Reading, ...] = ()
-    """Other ways to name the same stroke: a terminal or a layout does not tell them apart."""
+    """Other names of the same key press, where a terminal or layout cannot distinguish them."""
 
 
 def modifiers_of(number: str) -> int:
-    """The modifiers in a parameter of a sequence; an absent one means none."""
+    """Returns the modifiers in a parameter of a sequence; an absent parameter means none."""
     return (int(number) - 1) & ~LOCKS if number and number != "0" else 0
-
-
-# Keys as terminals have always sent them: control bytes, ESC prefixes, VT and rxvt sequences.
 
 
 BY_LETTER = {
@@ -84,8 +81,8 @@ _RXVT_MODIFIERS = {"~": 0, "$": SHIFT, "^": CTRL, "@": CTRL | SHIFT}
 
 _CONTROLS: dict[str, KeyStroke] = {
     "\x00": KeyStroke("space", CTRL, also=(("@", CTRL), ("2", CTRL))),
-    # Backspace of old terminals, and Ctrl+Backspace or Ctrl+H of others: deleting one character
-    # is the harmless reading. The decoder knows the terminals where it is Ctrl+Backspace.
+    # Backspace of old terminals, and Ctrl+Backspace or Ctrl+H of others. Deleting one character is
+    # the safe interpretation. The decoder handles terminals that use it for Ctrl+Backspace.
     "\x08": KeyStroke("backspace"),
     "\t": KeyStroke("tab"),
     "\r": KeyStroke("enter"),
@@ -104,12 +101,12 @@ _SS3 = r"\x1bO(?P<modifiers>\d?)(?P<final>[A-Za-z])"
 
 
 def parse_legacy(data: str) -> KeyStroke | None:
-    """The stroke that ``data`` stands for in the old encodings, or nothing."""
+    """Decodes a legacy sequence (control bytes, ESC prefixes, VT and rxvt sequences), or None."""
     if len(data) == 1:
         return _character(data)
     if data[0] != "\x1b":
         return None
-    if len(data) == 2 or data[1] == "\x1b":  # rxvt and PuTTY put ESC before sequences too
+    if len(data) == 2 or data[1] == "\x1b":  # rxvt and PuTTY also put ESC before sequences
         inner = parse_legacy(data[1:])
         return _with_alt(inner) if inner else None
     if sequence := re.fullmatch(_CSI, data):
@@ -165,15 +162,8 @@ def _ss3(sequence: re.Match[str]) -> KeyStroke | None:
     return KeyStroke(key, modifiers_of(sequence["modifiers"])) if key else None
 
 
-# Keys in the encodings that tell everything apart.
-#
-# ``CSI code:shifted:base;modifiers:phase;text u`` and its relatives of the Kitty keyboard
-# protocol, and xterm's modifyOtherKeys: ``CSI 27;modifiers;code ~`` or, in the first form,
-# without a phase.
-
-
 PUSH = "\x1b[>7u"
-"""Ask for disambiguated keys, phases and alternate keys (flags 1 + 2 + 4)."""
+"""Requests disambiguated keys, event types and alternate keys (flags 1 + 2 + 4)."""
 POP = "\x1b[<u"
 QUERY = "\x1b[?u"
 MODIFY_OTHER_KEYS = "\x1b[>4;2m"
@@ -191,7 +181,7 @@ _NAMED = (
 _PHASES: dict[str | None, Phase] = {"2": "repeat", "3": "release"}
 
 _CODES = {
-    8: "backspace",  # xterm's, where Backspace is set to send Ctrl+H
+    8: "backspace",  # xterm, if Backspace is configured to send Ctrl+H
     9: "tab",
     13: "enter",
     27: "escape",
@@ -219,7 +209,11 @@ _PRIVATE_USE = range(0xE000, 0xF900)
 
 
 def parse_kitty(data: str) -> KeyStroke | None:
-    """The stroke that ``data`` stands for in the new encodings, or nothing."""
+    """Decodes a Kitty or modifyOtherKeys sequence, or returns None.
+
+    The forms are ``CSI code:shifted:base;modifiers:phase;text u`` and its variants of the Kitty
+    keyboard protocol, and xterm's ``CSI 27;modifiers;code ~`` or ``CSI code;modifiers u``.
+    """
     if coded := re.fullmatch(_CODED, data):
         return _coded(coded)
     if other := re.fullmatch(_OTHER_KEYS, data):
@@ -256,7 +250,8 @@ def _stroke(
     char = _KITTY_KEYPAD.get(code) or _char(str(code))
     if not char:
         return None
-    if (lower := char.lower()) != char and len(lower) == 1:  # modifyOtherKeys sends what is typed
+    # modifyOtherKeys sends the typed character
+    if (lower := char.lower()) != char and len(lower) == 1:
         shifted, char = char, lower
         modifiers |= SHIFT
     if modifiers & SHIFT and not shifted and len(char.upper()) == 1:
@@ -272,10 +267,10 @@ def _stroke(
 
 
 def _other_readings(char: str, modifiers: int, shifted: str, base: str) -> tuple[Reading, ...]:
-    """Further names of a stroke.
+    """Returns further names of a key press.
 
-    A shifted symbol is itself (Shift+1 is ``!``). Where the layout has no Latin letter on the key,
-    the place of the key counts; a Dvorak or AZERTY letter is meant as typed.
+    A shifted symbol has its own name (Shift+1 is ``!``). If the layout has no Latin letter on the
+    key, the position of the key counts. A Dvorak or AZERTY letter is used as typed.
     """
     readings: list[Reading] = []
     if modifiers & SHIFT and shifted and not shifted.isalpha():
@@ -286,7 +281,7 @@ def _other_readings(char: str, modifiers: int, shifted: str, base: str) -> tuple
 
 
 def _char(code: str | None) -> str:
-    """The character with this number; none for keys without one."""
+    """Returns the character with this code; empty for keys without a character."""
     number = int(code or 0)
     if number < 32 or 127 <= number < 160 or number in _PRIVATE_USE or number > 0x10FFFF:
         return ""
@@ -294,7 +289,7 @@ def _char(code: str | None) -> str:
 
 
 def control_character(data: str) -> str:
-    """The control byte that a re-encoded Ctrl+letter stands for, or nothing."""
+    """Returns the control byte for a re-encoded Ctrl+letter, or an empty string."""
     stroke = parse_kitty(data)
     if stroke is None or stroke.modifiers & ~SHIFT != CTRL or len(stroke.key) != 1:
         return ""

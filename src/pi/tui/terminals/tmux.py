@@ -1,4 +1,4 @@
-"""Reads from tmux what it has of our pane. Only tmux knows after a resize."""
+"""Reads a tmux pane. After a resize, only tmux knows its contents."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from pi.tui.screen.pane_match import PaneText
 _HISTORY = 1000
 """Rows of history that are read."""
 _SECONDS = 2.0
-_MOST_BYTES = 4_000_000
+_MAX_BYTES = 4_000_000
 
 
 def read_tmux_pane(
     pane: str, env: Mapping[str, str], done: Callable[[PaneText | None], None]
 ) -> Callable[[], object]:
-    """Tell what a pane has, None if there is no answer; returns what ends that."""
+    """Reads a pane and calls back with its text, or None on failure. Returns a cancel function."""
     task = asyncio.get_running_loop().create_task(read_pane(pane, env))
     task.add_done_callback(lambda ended: None if ended.cancelled() else done(ended.result()))
     return task.cancel
 
 
 async def read_pane(pane: str, env: Mapping[str, str]) -> PaneText | None:
-    """What a pane of tmux has; None if there is no answer."""
-    # Both in one go, between which tmux takes nothing from the pane.
+    """Returns the contents of a tmux pane; None on failure."""
+    # One tmux call for both, because the pane cannot change in between.
     size = ("display-message", "-p", "-t", pane, "#{pane_width} #{pane_height}")
     rows = ("capture-pane", "-p", "-t", pane, "-S", f"-{_HISTORY}")
     try:
@@ -37,7 +37,7 @@ async def read_pane(pane: str, env: Mapping[str, str]) -> PaneText | None:
             cwd=Path("/"),
             env=desktop_environment(env),
             timeout=_SECONDS,
-            max_output=_MOST_BYTES,
+            max_output=_MAX_BYTES,
         )
     except SpawnFailed:
         return None
@@ -45,7 +45,7 @@ async def read_pane(pane: str, env: Mapping[str, str]) -> PaneText | None:
 
 
 def parse_pane(output: str) -> PaneText | None:
-    """The answer of tmux: the size of the pane, then the rows of history and screen."""
+    """Parses the output of tmux: the size of the pane, then the rows of history and screen."""
     size, _, rest = output.partition("\n")
     numbers = re.fullmatch(r"(\d+) (\d+)", size)
     rows = rest.removesuffix("\n").split("\n")

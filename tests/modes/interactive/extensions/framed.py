@@ -18,7 +18,7 @@ def new_frame(tmp_path: Path, rows: int = 24) -> AppLayout:
     """A frame on a terminal of that height."""
     start = Theatre(tmp_path).start
     terminal = VirtualTerminal(80, rows)
-    return AppLayout(start, terminal, tasks=TaskScope(), on_gone=lambda: None, strict=True)
+    return AppLayout(start, terminal, tasks=TaskScope(), on_disconnect=lambda: None, strict=True)
 
 
 def plain(component: Component, width: int = 20) -> list[str]:

@@ -14,7 +14,7 @@ FOUND = Suggestions(items=(Suggestion(value="x"),), prefix="@")
 
 
 class Slow:
-    """Answers when it is let, and counts what became of its questions."""
+    """Responds when the test allows it, and counts the results of requests."""
 
     trigger_characters = "/@"
 
@@ -50,7 +50,7 @@ async def tasks() -> AsyncIterator[TaskScope]:
 
 
 async def settled() -> None:
-    """Let tasks go as far as they can without time passing."""
+    """Runs tasks as far as possible without time passing."""
     for _ in range(10):
         await asyncio.sleep(0)
 
@@ -80,7 +80,7 @@ async def test_typing_is_debounced(tasks: TaskScope) -> None:
 
 
 @pytest.mark.trap(198)
-async def test_a_question_that_is_out_of_date_is_cancelled_and_never_answered(
+async def test_an_outdated_request_is_cancelled(
     tasks: TaskScope,
 ) -> None:
     slow, answers = Slow(), list[str]()
@@ -95,7 +95,7 @@ async def test_a_question_that_is_out_of_date_is_cancelled_and_never_answered(
     assert (slow.cancelled, answers) == (1, ["new"])
 
 
-async def test_cancelling_wants_no_answer(tasks: TaskScope) -> None:
+async def test_cancelling_delivers_no_result(tasks: TaskScope) -> None:
     slow, answers = Slow(), list[Suggestions | None]()
     completion = CompletionRequests(slow, tasks, no_wait)
     completion.ask(["@"], Position(0, 1), answers.append, force=True)
@@ -108,7 +108,7 @@ async def test_cancelling_wants_no_answer(tasks: TaskScope) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "triggered"),
     [
         ("/", True),
         ("/model son", True),
@@ -120,9 +120,9 @@ async def test_cancelling_wants_no_answer(tasks: TaskScope) -> None:
         ("hello", False),
     ],
 )
-async def test_suggestions_come_by_themselves_only_where_a_trigger_is(
-    tasks: TaskScope, text: str, wanted: bool
+async def test_only_trigger_characters_request_suggestions(
+    tasks: TaskScope, text: str, triggered: bool
 ) -> None:
     completion = CompletionRequests(Slow(), tasks, no_wait)
 
-    assert completion.is_wanted([text], Position(0, len(text))) is wanted
+    assert completion.is_triggered([text], Position(0, len(text))) is triggered

@@ -161,7 +161,7 @@ def test_up_and_down_keep_their_column_over_wrapped_and_shorter_rows() -> None:
 
 
 @pytest.mark.trap(200)
-def test_history_gives_the_draft_back() -> None:
+def test_history_restores_the_draft() -> None:
     editor = focused()
     for prompt in ("one", "two"):
         editor.add_to_history(prompt)
@@ -187,7 +187,7 @@ def test_a_draft_that_history_replaced_for_good_comes_back_by_undo() -> None:
     assert editor.get_text() == "draft"
 
 
-def test_history_has_keys_of_its_own_if_wanted() -> None:
+def test_history_keys_can_be_bound() -> None:
     keymap = Keymap(
         {"tui.editor.historyPrevious": ("ctrl+p",), "tui.editor.historyNext": ("ctrl+n",)}
     )

@@ -7,7 +7,7 @@ from pi.tui.widgets.editor.buffer import Buffer, Motion, Position, TextUnits
 
 
 def moved(marked: str, motion: Motion) -> str:
-    """The text with a bar where the cursor is, before and after."""
+    """Returns the text with a bar at the cursor, after the motion."""
     at = marked.index("|")
     buffer = Buffer(marked[:at])
     cursor = buffer.cursor
@@ -49,7 +49,7 @@ def moved(marked: str, motion: Motion) -> str:
         (motions.back_to("z"), "a|b", "a|b"),
     ],
 )
-def test_motions_lead_where_they_say(motion: Motion, before: str, after: str) -> None:
+def test_motions_return_their_targets(motion: Motion, before: str, after: str) -> None:
     assert moved(before, motion) == after
 
 

@@ -154,7 +154,7 @@ async def test_what_was_shown_for_an_older_text_is_not_taken(tasks: TaskScope) -
     assert (press(popup, "\r"), document.text) == ("ignored", "/ne")
 
 
-async def test_what_asks_for_nothing_closes_the_list(tasks: TaskScope) -> None:
+async def test_text_without_a_trigger_closes_the_list(tasks: TaskScope) -> None:
     document, popup = suggesting(tasks, "@n")
     popup.ask()
     await settled()
@@ -165,7 +165,7 @@ async def test_what_asks_for_nothing_closes_the_list(tasks: TaskScope) -> None:
     assert not popup.is_open
 
 
-async def test_the_only_completion_goes_in_at_once_and_a_folder_is_looked_into(
+async def test_a_single_completion_is_applied_and_a_directory_is_listed(
     tasks: TaskScope,
 ) -> None:
     answers: asyncio.Queue[None] = asyncio.Queue()
@@ -184,7 +184,7 @@ async def test_the_only_completion_goes_in_at_once_and_a_folder_is_looked_into(
     assert popup.render(20) == ["→ deep/", "  main.py"]
 
 
-async def test_without_a_scope_there_is_nobody_to_ask() -> None:
+async def test_without_a_task_scope_no_requests_are_sent() -> None:
     _, popup = suggesting(None, "/n")
     popup.ask()
     popup.complete()

@@ -9,7 +9,7 @@ FAMILY = "👨‍👩‍👧"
 
 
 def bracketed(line: str) -> list[tuple[int, int]]:
-    """Everything between brackets is one unit."""
+    """Treats text between brackets as one unit."""
     start, end = line.find("["), line.find("]")
     return [(start, end + 1)] if 0 <= start < end else []
 

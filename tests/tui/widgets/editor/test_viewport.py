@@ -46,7 +46,7 @@ def test_a_cell_of_the_window_is_a_place() -> None:
     assert view.at(1, 9) == Position(4, 1)
 
 
-def test_nothing_is_too_small() -> None:
+def test_very_small_sizes_are_supported() -> None:
     view = viewport(["ab"], Position(0, 2), width=0, height=0)
 
     assert view.visible == [Row(0, 1, 2)]

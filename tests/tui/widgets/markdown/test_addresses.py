@@ -36,7 +36,7 @@ def test_an_address_ends_where_the_sentence_goes_on(text: str, url: str, rest: s
 
 
 @pytest.mark.parametrize("text", ["https://", "xhttps://a.b", "ftp://a.b", "a://b", "https:// a"])
-def test_what_is_no_address_stays(text: str) -> None:
+def test_text_that_is_not_a_url_is_unchanged(text: str) -> None:
     nodes = [Plain(text=text)]
 
     assert link_bare_urls(nodes) == tuple(nodes)

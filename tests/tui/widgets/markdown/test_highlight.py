@@ -48,7 +48,7 @@ def test_lines_of_a_patch_differ(language: str) -> None:
     assert highlight(patch, language, THEME) == ["#@@ -1 +1 @@#", "(-old)", "<+new>", " same"]
 
 
-def test_a_lexer_that_rewrites_the_code_is_not_believed() -> None:
+def test_the_output_of_a_lexer_that_changes_the_code_is_ignored() -> None:
     assert highlight("\ufeffif\n", "python", THEME) == ["\ufeffif"]
 
 

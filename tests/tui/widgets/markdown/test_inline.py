@@ -53,7 +53,7 @@ def test_every_kind_of_text_is_painted(node: Inline, shown: str) -> None:
     assert draw_inline([node], MarkdownStyle(theme=MARKED)) == shown
 
 
-def test_what_must_not_be_clicked_is_written_out() -> None:
+def test_unsafe_links_are_written_out() -> None:
     look = MarkdownStyle(theme=MARKED, has_hyperlinks=True)
     nodes = (Link(url="file:///etc/passwd", children=(Plain(text="here"),)),)
 

@@ -194,7 +194,7 @@ def test_backslashes_can_be_kept() -> None:
     assert blocks(r"a\*b") == [paragraph("a", "*b")]
 
 
-def test_links_defined_elsewhere_are_found() -> None:
+def test_external_link_definitions_are_used() -> None:
     definitions = link_definitions("[Ref]: https://example.org\n")
     [placed] = parse("[text][ref] [unknown]", definitions)
 
@@ -207,7 +207,7 @@ def test_links_defined_elsewhere_are_found() -> None:
     )
 
 
-def test_character_references_do_not_smuggle_controls() -> None:
+def test_character_references_cannot_inject_controls() -> None:
     assert blocks("&#27;[2J &#x9b;3J [x](<&#27;]0;t&#7;>)") == [
         Paragraph(
             children=(

@@ -113,7 +113,7 @@ def test_half_a_line_in_quotes_and_lists_waits_as_well(source: str) -> None:
     assert splitter.tail(is_last=False) == whole.tail(is_last=False)
 
 
-def test_what_waited_is_shown_in_the_end() -> None:
+def test_ambiguous_text_is_shown_at_the_end() -> None:
     splitter = Splitter()
     splitter.append("text\n\n12")
 
@@ -162,7 +162,7 @@ def test_the_blocks_do_not_depend_on_how_the_text_arrives(source: str, lengths: 
 
 @given(sources)
 def test_cutting_finds_the_blocks_of_the_whole_text(source: str) -> None:
-    source = source.replace("\t", "")  # how much of a tab an indented fence takes is a fine point
+    source = source.replace("\t", "")  # how much of a tab an indented fence removes is an edge case
     splitter = Splitter()
 
     found = [*splitter.append(source), *splitter.tail(is_last=True).blocks]
@@ -178,7 +178,7 @@ def pieces_of(blocks: list[Block]) -> list[Block]:
 
 
 def without_last_line_feed(block: Block) -> Block:
-    """An empty line at the end of unclosed code may be told or not."""
+    """Normalises code: an empty line at the end of unclosed code may be included or not."""
     if isinstance(block, CodeBlock):
         return replace(block, text=block.text.rstrip("\n"))
     return block

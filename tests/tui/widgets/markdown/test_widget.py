@@ -47,7 +47,7 @@ def test_the_sources_of_users_are_shown_as_typed() -> None:
     assert widget.render(20) == ["+ a", "", "5) b", "5) c", "", "\\*no\\*"]
 
 
-def test_formulas_are_drawn_for_who_wants_that() -> None:
+def test_formulas_are_drawn_on_request() -> None:
     assert Markdown("$x^2$", 0, 0).render(20) == ["$x^2$"]
     assert Markdown("$x^2$", 0, 0, draws_formulas=True).render(20) == ["x²"]
 
@@ -141,9 +141,7 @@ def test_rows_that_are_reported_final_never_change(source: str, lengths: list[in
 
 @pytest.mark.trap(153)
 @given(sources, cuts)
-def test_rows_that_are_reported_settled_never_say_anything_else(
-    source: str, lengths: list[int]
-) -> None:
+def test_rows_reported_as_settled_keep_their_text(source: str, lengths: list[int]) -> None:
     widget = Markdown(is_streaming=True)
     settled: list[str] = []
     for chunk in [*chunks(source, lengths), ""]:
@@ -179,7 +177,7 @@ def test_half_received_lines_do_not_flicker(source: str) -> None:
 
 
 @pytest.mark.trap(174)
-def test_invalidating_redraws_everything_with_the_theme_of_now() -> None:
+def test_invalidating_redraws_everything_with_the_current_theme() -> None:
     colour = [1]
     paint = lambda text: painter(Style(colour=colour[0]))(text)  # noqa: E731
     theme = MarkdownTheme(text=paint, code_block=paint, syntax=CodeTheme(keyword=paint))
@@ -218,7 +216,7 @@ def test_work_per_delta_does_not_grow_with_the_text(counted: Iterator[int]) -> N
 
 @pytest.fixture
 def counted() -> Iterator[Iterator[int]]:
-    """How many calls of our own code were made since the last time it was asked."""
+    """Counts the calls of our own code since the last read."""
     calls = [0]
 
     def count(frame: object, event: str, argument: object) -> None:

@@ -180,9 +180,9 @@ class PromptEditor:
         return self.editor.render(width)
 
     @property
-    def passing_rows(self) -> int:
+    def transient_rows(self) -> int:
         """How many of the editor's rows go away soon, if it knows."""
-        rows: int = getattr(self.editor, "passing_rows", 0)
+        rows: int = getattr(self.editor, "transient_rows", 0)
         return rows
 
     def handle_input(self, data: str) -> None:

@@ -25,7 +25,7 @@ from pi.tui.widgets.select_list import SelectTheme
 if TYPE_CHECKING:
     from pi.tui.mouse import MouseEvent, MouseResult
 
-_LEAST_ROWS = 5
+_MIN_ROWS = 5
 _SHARE_OF_SCREEN = 0.3
 _VERTICAL = {
     "tui.editor.cursorUp",
@@ -37,19 +37,19 @@ _ASKING_AGAIN = {"tui.editor.deleteCharBackward", "tui.editor.deleteCharForward"
 
 
 class EditorTheme(Record):
-    """How an ``Editor`` looks."""
+    """The style of an ``Editor``."""
 
     border: Paint = unpainted
     suggestions: SelectTheme = SelectTheme()
 
 
 class Editor:
-    """Text over several lines between two borders, with suggestions below.
+    """Multi-line text between two borders, with suggestions below.
 
-    ``screen_rows`` tells the height of the screen, of which the editor takes less than a third;
-    ``tasks`` is where providers are asked (without it there are no suggestions), and
-    ``request_render`` is called when an answer has come. ``on_submit`` gets the text with long
-    pastes in full, ``on_change`` the text as it is shown.
+    ``screen_rows`` returns the height of the screen; the editor uses less than a third of it.
+    Providers run in ``tasks`` (without it there are no suggestions), and ``request_render`` is
+    called when suggestions arrive. ``on_submit`` receives the text with long pastes in full,
+    ``on_change`` the text as shown.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Editor:
         """Whether the cursor is shown."""
         self.border_color = theme.border
         self.label = ""
-        """What stands in the top border; it may have styles, and must be fit for the screen."""
+        """The label in the top border. It may have styles, and must be sanitised."""
         self._keymap = keymap or Keymap()
         self._screen_rows = screen_rows
         self._request_render = request_render
@@ -77,7 +77,7 @@ class Editor:
         self._viewport = Viewport(self._document.units)
         self._history = PromptHistory()
         self._browsed = -1
-        """The version of the text that the history has put in."""
+        """The version of the text that the history has inserted."""
         self._suggesting = SuggestionPopup(
             self._document,
             self._keymap,
@@ -93,47 +93,47 @@ class Editor:
         self._memory = RowCache()
 
     def get_text(self) -> str:
-        """The text as it is shown, with markers for long pastes."""
+        """Returns the text as shown, with markers for long pastes."""
         return self._document.text
 
     def get_expanded_text(self) -> str:
-        """The text as it will be submitted, with long pastes in full."""
+        """Returns the text to submit, with long pastes in full."""
         return self._document.expanded
 
     def set_text(self, text: str) -> None:
-        """Replace the text, which can be undone; the cursor goes to its end."""
+        """Replaces the text, which can be undone; the cursor moves to its end."""
         self._suggesting.close()
         self._change(lambda: self._document.set_text(text))
 
     def insert_text_at_cursor(self, text: str) -> None:
-        """Insert text as if it had been there, with no marker however long it is."""
+        """Inserts text without a paste marker, however long it is."""
         self._suggesting.close()
         self._change(lambda: self._document.insert(text))
 
     def add_to_history(self, text: str) -> None:
-        """Make a prompt one that Up leads to."""
+        """Adds a prompt to the history."""
         self._history.add(text)
 
     def set_autocomplete_provider(self, provider: Provider) -> None:
-        """Say who knows what could be meant."""
+        """Sets the completion provider."""
         self._suggesting.set_provider(provider)
         self._memory.forget()
 
     def set_autocomplete_max_visible(self, rows: int) -> None:
-        """How many suggestions are visible at once, for the next that come."""
+        """Sets how many suggestions are visible, starting with the next ones."""
         self._suggesting.max_visible = rows
 
     def set_padding_x(self, columns: int) -> None:
-        """Keep columns free on both sides of the text."""
+        """Sets the free columns on both sides of the text."""
         self._padding = max(columns, 0)
         self._memory.forget()
 
     def handle_input(self, data: str) -> None:
-        """Take one key or one paste."""
+        """Handles one key or one paste."""
         self._change(lambda: self._take_input(data))
 
     def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
-        """Put the cursor where the left button is pressed in the text, and want the keys."""
+        """Moves the cursor to where the left button is pressed, and requests the focus."""
         row = event.y - 1
         if (event.type, event.button) != ("press", "left") or row < 0:
             return None
@@ -144,18 +144,18 @@ class Editor:
         self._suggesting.close()
         self._viewport.forget_column()
         self._change(lambda: self._document.move_to(place))
-        # Whoever sends mouse events has loaded it; the main screen never needs it.
+        # lazy: needed in fullscreen mode only, where it is loaded already
         from pi.tui.mouse import MouseResult
 
         return MouseResult(handled=True, focus=True, render=True)
 
     def invalidate(self) -> None:
-        """Draw anew next time."""
+        """Discards cached rows."""
         self._memory.forget()
         self._suggesting.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """The borders, the rows of text around the cursor, and suggestions."""
+        """Returns the borders, the rows of text around the cursor, and suggestions."""
         circumstances = (self.focused, self.label, self.border_color, self._screen_rows())
         return self._memory.rows(width, self._draw, *circumstances)
 
@@ -177,25 +177,25 @@ class Editor:
         return rows + self._suggesting.render(width)
 
     @property
-    def passing_rows(self) -> int:
-        """How many of the rows are suggestions."""
+    def transient_rows(self) -> int:
+        """The number of rows with suggestions."""
         return len(self._suggesting.render(self._width))
 
     def _pad(self, width: int) -> int:
         return min(self._padding, max(width - 2, 0) // 2)
 
     def _lay_out(self) -> None:
-        # One column stays free at the right, in the padding if there is some: the cursor stands
-        # there behind a full row.
+        # One column stays free at the right, in the padding if there is some, for the cursor after
+        # a full row.
         padding = self._pad(self._width)
         width = self._width - max(2 * padding, 1)
-        height = max(_LEAST_ROWS, int(self._screen_rows() * _SHARE_OF_SCREEN))
+        height = max(_MIN_ROWS, int(self._screen_rows() * _SHARE_OF_SCREEN))
         self._viewport.update(
             self._document.lines, self._document.cursor, width=width, height=height
         )
 
     def _change(self, do: Callable[[], None]) -> None:
-        """Do something that may change what is shown, and tell if it changed the text."""
+        """Runs an operation and calls ``on_change`` if it changed the text."""
         before = self._document.version
         do()
         self._memory.forget()
@@ -208,7 +208,7 @@ class Editor:
         self._request_render()
 
     def _take_input(self, data: str) -> None:
-        if self._suggesting.is_entering:  # whoever types on wants no help any more
+        if self._suggesting.is_entering:  # further typing cancels the pending Enter
             self._suggesting.close()
             self._submit()
         if data.startswith(PASTE_START):
@@ -287,11 +287,11 @@ class Editor:
             self._browsed = self._document.version
 
     def _jump_by(self, motion: Callable[[str], Motion]) -> None:
-        """Jump to the character that is typed next."""
+        """Waits for a key, and jumps to that character."""
         self._jump = motion
 
     def _entered(self) -> None:
-        """Enter was pressed, and what is suggested is known now."""
+        """Handles a pending Enter once the suggestions are known."""
         if self._suggesting.confirm() != "handled":
             self._suggesting.close()
             self._submit()
@@ -321,4 +321,4 @@ _ACTIONS: dict[str, Callable[[Editor], None]] = {
     "tui.input.submit": Editor._submit,
     "tui.input.tab": lambda editor: editor._suggesting.complete(),
 }
-"""What keys do beyond the edits that every field knows."""
+"""Actions beyond the edits that every field has."""

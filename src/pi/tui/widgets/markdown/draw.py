@@ -1,4 +1,4 @@
-"""Blocks → rows."""
+"""Draws blocks, tables and inline text as rows."""
 
 from __future__ import annotations
 
@@ -32,16 +32,14 @@ from pi.tui.widgets.markdown.nodes import (
     Table,
 )
 
-# Text with marks, code and links → one styled string, to be wrapped by others.
-
 
 def draw_inline(nodes: Iterable[Inline], look: MarkdownStyle) -> str:
-    """The styled text; line feeds in it are line breaks."""
+    """Returns inline nodes as one styled string; line feeds in it are line breaks."""
     return "".join(_draw(node, look) for node in nodes)
 
 
 def plain_text(nodes: Iterable[Inline]) -> str:
-    """What is left without marks, as one string."""
+    """Returns the text without styles."""
     return "".join(
         node.text if isinstance(node, Plain | Code) else plain_text(node.children) for node in nodes
     )
@@ -75,29 +73,28 @@ def _draw_link(node: Link, look: MarkdownStyle) -> str:
     return f"{text} {theme.link_url(f'({node.url})')}"
 
 
-# Tables that fit: columns shrink and their cells wrap; where even that fails, rows are stacked.
-#
-# The first rows say how wide the columns are, so that those of a long table can become history
-# while others are still being written. A later row that needs more begins a wider grid.
-
-
-_LEAST_COLUMN = 4
-"""Columns narrower than this (on average) are not worth reading."""
+_MIN_COLUMN = 4
+"""The minimum average width of columns. Narrower tables are stacked."""
 _SHAPING_ROWS = 12
 _SHAPING_CHARACTERS = 400
-"""How much of a table says at most how wide its columns are. No more than a window shows."""
+"""Characters of a table that determine its column widths. About one window."""
 
 
 def draw_table(table: Table, width: int, look: MarkdownStyle) -> list[str]:
-    """The rows of a table, none wider than ``width``."""
+    """Returns the rows of a table, none wider than ``width``.
+
+    Columns shrink and cells wrap; if that fails, the rows are stacked. The first rows determine the
+    column widths, so that rows of a long table can become history while others are still being
+    written. A later row that needs more starts a wider grid.
+    """
     head = [look.theme.bold(_draw_cell(cell, look)) for cell in table.head]
     body = [[_draw_cell(cell, look) for cell in row] for row in table.rows]
     room = width - (3 * len(head) + 1)
-    if room < _LEAST_COLUMN * len(head):
+    if room < _MIN_COLUMN * len(head):
         return _stack(head, body, width, look)
     shaping = shaping_rows(table)
     widths = _fitting(zip(head, *body[:shaping], strict=False), room)
-    # Wrapped cells need lines to tell them apart.
+    # Wrapped cells need lines between the rows.
     is_lined = any(_wraps(cells, widths) for cells in body[:shaping])
     lines = _draw_row(head, widths, table.alignments, look)
     rows = [_border("┌", "┬", "┐", widths, look), *lines]
@@ -115,9 +112,9 @@ def draw_table(table: Table, width: int, look: MarkdownStyle) -> list[str]:
 
 
 def shaping_rows(table: Table) -> int:
-    """How many rows below the head say how wide the columns are.
+    """Returns how many rows below the head determine the column widths.
 
-    A row behind them changes nothing of those above it.
+    Later rows do not change the rows above them.
     """
     characters = 0
     for number, row in enumerate(table.rows[:_SHAPING_ROWS], 1):
@@ -128,17 +125,17 @@ def shaping_rows(table: Table) -> int:
 
 
 def shrink(widths: Sequence[int], room: int) -> list[int]:
-    """Widths that add up to at most ``room``: the widest give first, none becomes less than 1.
+    """Reduces widths to a total of ``room``: the widest first, none below 1.
 
     Needs at least one column of room for each.
     """
-    wanted = [max(width, 1) for width in widths]
-    limit = min(max(wanted), room)
-    while limit > 1 and sum(min(width, limit) for width in wanted) > room:
+    natural = [max(width, 1) for width in widths]
+    limit = min(max(natural), room)
+    while limit > 1 and sum(min(width, limit) for width in natural) > room:
         limit -= 1
-    shrunk = [min(width, limit) for width in wanted]
+    shrunk = [min(width, limit) for width in natural]
     spare = room - sum(shrunk)
-    cut = [index for index, width in enumerate(wanted) if width > limit]
+    cut = [index for index, width in enumerate(natural) if width > limit]
     for index in cut[:spare]:
         shrunk[index] += 1
     return shrunk
@@ -151,9 +148,9 @@ def _draw_cell(cell: Cell, look: MarkdownStyle) -> str:
 def _fitting(
     columns: Iterable[Iterable[str]], room: int, at_least: Iterable[int] = repeat(0)
 ) -> list[int]:
-    """How wide columns are made for what is in them."""
-    wanted = [max(_widest(cells), least) for cells, least in zip(columns, at_least, strict=False)]
-    return shrink(wanted, room)
+    """Returns the column widths for the contents."""
+    natural = [max(_widest(cells), least) for cells, least in zip(columns, at_least, strict=False)]
+    return shrink(natural, room)
 
 
 def _wraps(cells: Sequence[str], widths: Sequence[int]) -> bool:
@@ -199,7 +196,7 @@ def _border(left: str, middle: str, right: str, widths: Sequence[int], look: Mar
 def _stack(
     head: Sequence[str], body: Sequence[Sequence[str]], width: int, look: MarkdownStyle
 ) -> list[str]:
-    """Each row as lines of "head: cell", with a rule between the rows."""
+    """Returns each row as lines of "head: cell", with a rule between the rows."""
     rows: list[str] = []
     for cells in body or [[""] * len(head)]:
         if rows:
@@ -210,18 +207,18 @@ def _stack(
 
 
 _LONGEST_RULE = 80
-_LEAST_INSIDE = 8
+_MIN_INSIDE = 8
 """Columns that an indented block needs; with fewer it is not indented."""
 
 
 def clear_code_cache() -> None:
-    """Draw all code anew, because paints may have changed behind their names."""
+    """Clears the cache of code rows, because paints may have changed."""
     clear_highlight_cache()
     _code_rows.cache_clear()
 
 
 def draw_blocks(blocks: Sequence[Block], width: int, look: MarkdownStyle) -> list[str]:
-    """Blocks from top to bottom, with an empty row between each two."""
+    """Draws blocks from top to bottom, with an empty row between them."""
     rows: list[str] = []
     for block in blocks:
         if rows and starts_apart(block):
@@ -231,7 +228,7 @@ def draw_blocks(blocks: Sequence[Block], width: int, look: MarkdownStyle) -> lis
 
 
 def starts_apart(block: Block) -> bool:
-    """Whether an empty row belongs above a block; not inside of what comes in parts."""
+    """Returns whether an empty row belongs above a block; False for the next part of a block."""
     match block:
         case CodeBlock(has_start=False):
             return False
@@ -242,7 +239,7 @@ def starts_apart(block: Block) -> bool:
 
 
 def draw_block(block: Block, width: int, look: MarkdownStyle) -> list[str]:
-    """The rows of one block, none wider than ``width``."""
+    """Returns the rows of one block, none wider than ``width``."""
     match block:
         case Paragraph():
             text = draw_inline(block.children, look).removesuffix("\n")  # HTML ends with its line
@@ -273,7 +270,7 @@ def _draw_heading(heading: Heading, width: int, look: MarkdownStyle) -> list[str
 
 
 def _draw_code(block: CodeBlock, width: int, look: MarkdownStyle) -> list[str]:
-    """The code between its fences; a line that is still growing stays plain until it is whole."""
+    """Draws code between its fences. An incomplete line is not highlighted."""
     theme = look.theme
     whole, line_feed, growing = block.text.rpartition("\n")
     lines = highlight(whole + line_feed, block.language, theme.syntax)
@@ -282,10 +279,10 @@ def _draw_code(block: CodeBlock, width: int, look: MarkdownStyle) -> list[str]:
         rows += wrap_text(theme.code_border(f"```{block.language}"), width)
     indent = theme.code_indent()
     inside = width - visible_width(indent)
-    if inside < _LEAST_INSIDE:
+    if inside < _MIN_INSIDE:
         indent, inside = "", width
     drawn = [row for line in lines for row in _code_rows(line, inside, theme.code_block)]
-    if growing:  # it is never drawn twice: to remember it would take memory for nothing
+    if growing:  # not cached: an incomplete line is never drawn twice
         drawn += wrap_text(theme.code_block(growing), inside)
     rows += [indent + row for row in drawn]
     if block.has_end:
@@ -295,22 +292,22 @@ def _draw_code(block: CodeBlock, width: int, look: MarkdownStyle) -> list[str]:
 
 @lru_cache(maxsize=512)
 def _code_rows(line: str, width: int, paint: Paint) -> tuple[str, ...]:
-    """A line of code as rows; remembered, since open code is drawn again with all that comes."""
+    """Returns a line of code as rows. Cached, because open code is drawn with every delta."""
     return tuple(wrap_text(paint(line), width))
 
 
 def _draw_quote(quote: Quote, width: int, look: MarkdownStyle) -> list[str]:
     inside = width - 2
-    if inside < _LEAST_INSIDE:
+    if inside < _MIN_INSIDE:
         return draw_blocks(quote.children, width, look)
     border = look.theme.quote_border("│") + " "
     return [border + look.theme.quote(row) for row in draw_blocks(quote.children, inside, look)]
 
 
 def _draw_list(block: List, width: int, look: MarkdownStyle) -> list[str]:
-    """The items, with empty rows where the source has empty lines.
+    """Draws the items, with empty rows where the source has empty lines.
 
-    A row depends only on what stands above it, so that a growing list can become history.
+    A row depends only on the rows above it, so that a growing list can become history.
     """
     rows: list[str] = []
     for place, item in enumerate(block.items):
@@ -318,7 +315,7 @@ def _draw_list(block: List, width: int, look: MarkdownStyle) -> list[str]:
             rows.append("")
         marker = _marker(block, place, look)
         inside = width - visible_width(marker)
-        if inside < _LEAST_INSIDE:
+        if inside < _MIN_INSIDE:
             rows += _draw_item(item, width, look)
             continue
         first, *others = _draw_item(item, inside, look) or [""]

@@ -1,7 +1,7 @@
-"""Markdown source → blocks. Pure.
+"""Parses Markdown source to blocks. Pure.
 
-Everything the parser hands out is sanitised again: a character reference such as ``&#27;`` is
-plain text in the source and a control character afterwards.
+All text from the parser is sanitised again: a character reference such as ``&#27;`` is plain text
+in the source and a control character afterwards.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ from pi.tui.widgets.markdown.nodes import (
     Table,
 )
 
-# Addresses that stand in a text by themselves become links, as GitHub's Markdown has it. Pure.
-
-
 _ADDRESS = r"(?<![\w/])https?://[\w\[][^\s<>\"`。、，；：？！（）「」『』【】《》]*"
 _NEVER_LAST = "?!.,:;*_~'"
 _URL_BRACKETS = {")": "(", "]": "["}
 
 
 def link_bare_urls(nodes: Iterable[Inline]) -> tuple[Inline, ...]:
-    """The nodes with links in place of addresses; nodes without any are the very same."""
+    """Converts bare URLs to links, as in GitHub's Markdown.
+
+    Nodes without URLs are returned unchanged.
+    """
     found: list[Inline] = []
     for is_plain, run in groupby(nodes, lambda node: isinstance(node, Plain)):
         run_nodes = list(run)
-        # An underscore or an ampersand cuts a text in two: look at all of it.
+        # The parser splits a text at underscores and ampersands, so that adjacent nodes are joined.
         text = "".join(node.text for node in run_nodes if isinstance(node, Plain))
         found += _split(text) if is_plain and "://" in text else run_nodes
     return tuple(found)
 
 
 def _split(text: str) -> Iterator[Inline]:
-    """A text as links and what is between them."""
+    """Yields links and the text between them."""
     at = 0
     for match in re.finditer(_ADDRESS, text):
         address = _trimmed(match[0])
@@ -68,7 +68,7 @@ def _split(text: str) -> Iterator[Inline]:
 
 
 def _trimmed(address: str) -> str:
-    """Without what belongs to the sentence: its punctuation, and brackets opened before."""
+    """Removes punctuation and unmatched brackets, which belong to the sentence."""
     while True:
         last = address[-1]
         opening = _URL_BRACKETS.get(last)
@@ -84,13 +84,13 @@ _EXTENSIONS = (
     | pyromark.Options.ENABLE_TASKLISTS
     | pyromark.Options.ENABLE_MATH  # also where it is shown as typed: ``$a*b*c$`` has no italics
 )
-_DEEPEST = 60
-"""Levels of nesting that are told apart; what is deeper counts as this deep."""
+_MAX_NESTING = 60
+"""The maximum nesting level; deeper blocks count as this level."""
 _TOO_DEEP = "TooDeep"
 
 _MARKS: dict[str, Mark] = {"Strong": "bold", "Emphasis": "italic", "Strikethrough": "strike"}
 _BLANK = b" \t\r>"
-"""What an empty line may hold, also inside of a quote."""
+"""Characters that an empty line may have, including quote markers."""
 _ITEM_MARKER = re.compile(rb"[-+*]|\d{1,9}[.)]")
 _BRACKETS = {"(": ")", "[": "]"}
 _LINE_START = re.compile(r"\n[ \t>]*")
@@ -100,13 +100,13 @@ Json: TypeAlias = Any
 
 
 class PlacedBlock(Record):
-    """A block and where it begins in its source."""
+    """A block and its position in the source."""
 
     start: int
     """In bytes of UTF-8; its line may begin a few spaces before."""
     block: Block
     last_item: int = 0
-    """The same for the last item, if it is a list."""
+    """The position of the last item, if the block is a list."""
 
 
 def parse(
@@ -116,10 +116,10 @@ def parse(
     keep_backslashes: bool = False,
     draw_formulas: bool = False,
 ) -> list[PlacedBlock]:
-    """The blocks of a source, from top to bottom.
+    """Returns the blocks of a source, from top to bottom.
 
-    ``definitions`` are links defined elsewhere, by label in lower case. With ``keep_backslashes``
-    the ones that escape something are shown, with ``draw_formulas`` what LaTeX stands for.
+    ``definitions`` are links defined in other parts, by label in lower case. ``keep_backslashes``
+    shows escaping backslashes, and ``draw_formulas`` converts LaTeX.
     """
     known = definitions or {}
 
@@ -137,7 +137,7 @@ def parse(
 
 
 def link_definitions(text: str) -> dict[str, str]:
-    """The links that a source defines for others to use, by label in lower case."""
+    """Returns the link definitions of a source, by label in lower case."""
     found = pyromark.reference_definitions(text, options=_EXTENSIONS)
     return {label.casefold(): definition["dest"] for label, definition in found.items()}
 
@@ -147,12 +147,12 @@ class _Bracket(NamedTuple):
 
     closing: str
     child: int
-    """What begins with it, counted in what is around it."""
+    """The index of the child that begins with it."""
     start: int
 
 
 class _Frame:
-    """Something begun: what it is, where, and what was found inside so far."""
+    """An open element: its kind, its position, and its children so far."""
 
     def __init__(self, kind: str, detail: Json, start: int) -> None:
         self.kind = kind
@@ -160,13 +160,13 @@ class _Frame:
         self.start = start
         self.children: list[Any] = []
         self.starts: list[int] = []
-        """Where each of the children begins."""
+        """The positions of the children."""
         self.is_checked: bool | None = None
         self.bracket: _Bracket | None = None
 
 
 class _Builder:
-    """Folds the parser's events into blocks, without recursion: sources can nest very deep."""
+    """Builds blocks from the parser's events without recursion, because sources can nest deeply."""
 
     def __init__(self, source: bytes, *, keep_backslashes: bool, draw_formulas: bool) -> None:
         self._source = source
@@ -199,7 +199,7 @@ class _Builder:
         return self._found
 
     def _begin(self, kind: str, detail: Json, start: int) -> None:
-        is_too_deep = len(self._stack) >= _DEEPEST
+        is_too_deep = len(self._stack) >= _MAX_NESTING
         self._stack.append(_Frame(_TOO_DEEP if is_too_deep else kind, detail, start))
 
     def _end(self) -> None:
@@ -219,7 +219,7 @@ class _Builder:
             self._found.append(PlacedBlock(start=start, block=node, last_item=last_item))
 
     def _item_frame(self) -> _Frame:
-        """The item that is being read; in a loose list a paragraph has begun inside it."""
+        """Returns the open item; in a loose list, a paragraph is open inside it."""
         return next(
             (frame for frame in reversed(self._stack) if frame.kind == "Item"), self._stack[-1]
         )
@@ -237,10 +237,10 @@ class _Builder:
                 return self._formula(text) or f"$${text}$$"
             case "SoftBreak" | "HardBreak":
                 return "\n"
-        return ""  # an extension that is not switched on
+        return ""  # an extension that is not enabled
 
     def _bracketed(self, text: str, start: int) -> bool:
-        """Whether a text ends a formula between escaped brackets, which is drawn then."""
+        """Returns whether a text ends a formula between escaped brackets, and draws it."""
         if self._source[start - 1 : start] != b"\\":
             return False
         frame, sign = self._stack[-1], text[:1]
@@ -298,11 +298,11 @@ class _Builder:
 
     @property
     def _is_first(self) -> bool:
-        """Whether what has just ended is the first in what is around it."""
+        """Returns whether the element that has just ended is the first child of its parent."""
         return not (self._stack and self._stack[-1].children)
 
     def _is_apart(self, start: int) -> bool:
-        """Whether the line above the one of ``start`` is empty."""
+        """Returns whether the line above the one of ``start`` is empty."""
         line = self._source.rfind(b"\n", 0, start)
         above = self._source.rfind(b"\n", 0, max(line, 0)) + 1
         return line >= 0 and not self._source[above:line].strip(_BLANK)
@@ -330,13 +330,13 @@ def _block(frame: _Frame) -> Block:
 
 
 def language_of(info: str) -> str:
-    """The language that the line of a fence names, or nothing."""
+    """Returns the language in the info string of a fence, or an empty string."""
     words = one_line(info).replace(",", " ").replace("{", " ").split()
     return words[0].rstrip("}") if words else ""
 
 
 def _as_blocks(frame: _Frame) -> tuple[tuple[Block, ...], list[int]]:
-    """The blocks in a frame, and where each begins.
+    """Returns the blocks in a frame and their positions.
 
     Text without a block of its own (in a tight list) becomes a paragraph.
     """

@@ -1,4 +1,4 @@
-"""What the stress test draws: blocks that stream, change, shrink and end, above some chrome."""
+"""The app of the stress test: blocks that stream, change, shrink and end, above chrome."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Block:
         self.is_append_only = True
 
 
-class World:
-    """All state that ends up on the screen; every method is one thing that can happen."""
+class SimulatedApp:
+    """All state that is drawn."""
 
     def __init__(self, seed: int, texts: Sequence[str] = TEXTS) -> None:
         self.random = Random(seed)
@@ -49,7 +49,7 @@ class World:
         self._number = 0
 
     def line(self) -> str:
-        """Another line, unlike all before."""
+        """Returns a new, unique line."""
         self._number += 1
         return f"{self._number:05d} {self.random.choice(self.texts)}".rstrip()
 
@@ -59,7 +59,7 @@ class World:
         self.blocks.append(block)
 
     def live(self) -> Block:
-        """The last block that is not final; made if there is none."""
+        """Returns the last block that is not final, or adds one."""
         for block in reversed(self.blocks):
             if not block.is_final:
                 return block
@@ -70,17 +70,17 @@ class World:
 class Transcript:
     """The blocks as a component with a live region."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, app: SimulatedApp) -> None:
+        self._app = app
         self.live_region_start: int | None = None
         self.commit_safe_end: int | None = None
 
     def render(self, width: int) -> list[str]:
         rows: list[str] = []
         self.live_region_start = self.commit_safe_end = None
-        for block in self._world.blocks:
+        for block in self._app.blocks:
             start = len(rows)
-            rows += block_rows(block, width, self._world.theme)
+            rows += block_rows(block, width, self._app.theme)
             if not block.is_final and self.live_region_start is None:
                 self.live_region_start = start
                 if block.is_append_only:
@@ -92,13 +92,13 @@ class Transcript:
 
 
 class Chrome:
-    """A spinner, an editor with the caret and a footer."""
+    """A spinner, an editor with the cursor, and a footer."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, app: SimulatedApp) -> None:
+        self._app = app
 
     def render(self, width: int) -> list[str]:
-        return chrome_rows(self._world, width)
+        return chrome_rows(self._app, width)
 
     def invalidate(self) -> None:
         pass
@@ -130,12 +130,12 @@ def block_rows(block: Block, width: int, theme: int) -> list[str]:
     return rows
 
 
-def chrome_rows(world: World, width: int) -> list[str]:
-    rows = [f"spinner {'|/-'[world.spinner % 3]} {world.spinner}"[:width]] if world.spinner else []
+def chrome_rows(app: SimulatedApp, width: int) -> list[str]:
+    rows = [f"spinner {'|/-'[app.spinner % 3]} {app.spinner}"[:width]] if app.spinner else []
     rows.append("─" * width)
-    rows += [f"> edit {number}" for number in range(world.editor)]
-    if world.has_caret:
+    rows += [f"> edit {number}" for number in range(app.editor)]
+    if app.has_caret:
         rows[-1] += CURSOR_MARKER
-    rows += [f"footer {number}"[:width] for number in range(world.footer)]
+    rows += [f"footer {number}"[:width] for number in range(app.footer)]
     assert all(visible_width(row) <= width for row in rows)
     return rows
