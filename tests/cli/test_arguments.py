@@ -94,12 +94,12 @@ def test_behind_two_dashes_are_messages_and_files() -> None:
         (
             ["--offline=1"],
             "--offline takes no value, but '1' was given",
-            "Write --offline alone, or leave it out.",
+            "Use --offline without a value.",
         ),
         (
             ["-p=hello"],
             "-p takes no value, but 'hello' was given",
-            "Write -p alone, or leave it out.",
+            "Use -p without a value.",
         ),
         (["--name="], "--name requires a non-empty value", ""),
         (["--model"], "--model requires a value", "--model <pattern>"),

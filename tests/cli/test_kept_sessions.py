@@ -103,6 +103,6 @@ def test_a_fork_gets_the_id_that_was_asked_for(tmp_path: Path) -> None:
         kept.forked("abc", id="abc")
 
     assert copy.header.id == "mine"
-    assert taken.value.message == f"The session id 'abc' is taken: {file}"
+    assert taken.value.message == f"The session id 'abc' already exists: {file}"
     with closing(kept.by_id("abc", print)) as reopened:  # no lock is left behind
         assert reopened.file == file

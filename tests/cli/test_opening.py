@@ -38,7 +38,7 @@ def test_who_leaves_a_session_that_could_not_be_saved_is_told(tmp_path: Path) ->
         ada.sees("The session is no longer saved")
         ada.sees("That was the tour")
         assert ada.leaves() == 0
-        assert "Not everything that was said could be saved." in ada.tape
+        assert "The session could not be saved completely." in ada.tape
         assert "To resume this session" not in ada.tape
 
 

@@ -94,11 +94,14 @@ def test_a_value_that_does_not_fit_is_named(tmp_path: Path, settings: Any, text:
         ({"defaultProvider": "opnai"}, 'unknown provider "opnai"\n→ Did you mean openai?'),
         (
             {"defaultProvider": "openai", "defaultModel": "gtp-5"},
-            'no known model fits "openai/gtp-5"\n→ Did you mean openai/gpt-5?',
+            'no known model matches "openai/gtp-5"\n→ Did you mean openai/gpt-5?',
         ),
-        ({"enabledModels": ["gpt-5*", "zzz*"]}, 'enabledModels: no known model fits "zzz*"'),
-        ({"compaction": {"fallbackModels": ["zzz"]}}, 'fallbackModels: no known model fits "zzz"'),
-        ({"modelThinkingLevels": {"zzz/z": "high"}}, 'no known model fits "zzz/z"'),
+        ({"enabledModels": ["gpt-5*", "zzz*"]}, 'enabledModels: no known model matches "zzz*"'),
+        (
+            {"compaction": {"fallbackModels": ["zzz"]}},
+            'fallbackModels: no known model matches "zzz"',
+        ),
+        ({"modelThinkingLevels": {"zzz/z": "high"}}, 'no known model matches "zzz/z"'),
     ],
 )
 def test_a_name_that_does_not_exist_is_named(tmp_path: Path, settings: Any, text: str) -> None:
@@ -150,7 +153,7 @@ def test_what_fits_is_good(tmp_path: Path) -> None:
         "lastChangelogVersion": "0.1.0",
     }
 
-    assert told(doctor(tmp_path, settings)) == "✓ settings 10 values, all fit"
+    assert told(doctor(tmp_path, settings)) == "✓ settings 10 values, all valid"
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_the_end_of_the_input_ends_the_login() -> None:
     code, out, err = talk("await ui.ask(Prompt(kind='text', message='Who?'))", "")
 
     assert (code, out) == (1, "")
-    assert err.endswith("LoginCancelled: Nothing was typed.\n")
+    assert err.endswith("LoginCancelled: The input was empty.\n")
 
 
 def test_pages_and_codes_are_shown_and_no_browser_is_opened() -> None:
@@ -105,7 +105,7 @@ def test_who_names_no_provider_is_asked_for_one(tmp_path: Path) -> None:
 def test_an_unknown_provider_is_an_error(tmp_path: Path) -> None:
     ended = Program.below(tmp_path).run("auth", "login", "gorq")
 
-    assert ended == (1, "", 'Error: There is no provider "gorq". Did you mean groq?\n')
+    assert ended == (1, "", 'Error: Unknown provider "gorq". Did you mean groq?\n')
 
 
 def test_who_needs_no_key_is_told_so(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_an_unknown_provider_is_not_ready(run: Any) -> None:
         1,
         {"status": "not_ready", "provider": "gorq", "reason": "provider_not_found"},
     )
-    assert told == 'There is no provider "gorq". Did you mean groq?\n'
+    assert told == 'Unknown provider "gorq". Did you mean groq?\n'
 
 
 def test_a_model_stands_for_its_provider(run: Any) -> None:
@@ -103,7 +103,7 @@ def test_without_a_target_it_is_2(run: Any) -> None:
     assert run("check") == (
         2,
         "",
-        "Error: Whose credentials?\nSay --provider <name>, or --model <pattern> for its own.\n",
+        "Error: No provider given.\nUse --provider <name> or --model <pattern>.\n",
     )
 
 
@@ -184,7 +184,7 @@ def test_a_key_is_stored_and_forgotten(tmp_path: Path) -> None:
     assert printed.out == "my $key\n"
     assert path.stat().st_mode & 0o777 == 0o600
     assert gone.out == f"Removed groq from {path}\n"
-    assert again.out == f"Nothing is stored for groq in {path}\n"
+    assert again.out == f"No stored credentials for groq in {path}\n"
 
 
 def test_whose_credentials_to_forget_must_be_said(run: Any) -> None:

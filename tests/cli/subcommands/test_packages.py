@@ -137,9 +137,7 @@ def test_a_package_in_which_there_is_nothing_for_pi_is_warned_of(pi: Say, tmp_pa
     code, out, err = pi("install", "../pk")
 
     assert (code, out) == (0, "Installing ../pk...\nInstalled ../pk\n")
-    assert err == (
-        "Warning: it has no extensions, skills, prompts or themes where pi looks for them\n"
-    )
+    assert err == ("Warning: it has no extensions, skills, prompts or themes\n")
 
 
 def test_the_first_package_of_a_project_says_that_trust_is_needed(pi: Say, tmp_path: Path) -> None:
@@ -198,7 +196,7 @@ def test_offline_nobody_is_asked(pi: Say) -> None:
     assert pi("update", "--models", PI_OFFLINE="1") == (
         1,
         "",
-        "Error: pi is offline, so nobody was asked for models.\n",
+        "Error: Cannot update the model list while offline.\n",
     )
     code, _, err = pi("install", "git:h.dev/o/r", PI_OFFLINE="1")
     assert code == 1
@@ -209,7 +207,7 @@ def test_models_are_asked_for(pi: Say) -> None:
     code, out, err = pi("update", "--models", GROQ_API_KEY="k")
 
     assert (code, err) == (0, "")
-    assert out.endswith(" models can be asked; `pi models` lists them.\n")
+    assert out.endswith(" models are available; `pi models` lists them.\n")
 
 
 def test_everything_can_be_updated_at_once(pi: Say, npm: FakeNpm) -> None:
