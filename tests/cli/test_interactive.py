@@ -10,9 +10,9 @@ pytestmark = needs_pty
 
 def test_somebody_new_without_a_model_is_led_to_one(tmp_path: Path) -> None:
     with person(Program.below(tmp_path)) as ada:
-        ada.sees("as the terminal is")
+        ada.sees("follow the terminal")
         ada.types("\x1b")
-        ada.sees("No model can be asked yet. How do you want to begin?")
+        ada.sees("No model is available yet. How do you want to start?")
         ada.types("\x1b[B\r")
         ada.sees("(demo) tour")
         ada.sees("Show me around")

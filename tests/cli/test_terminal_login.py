@@ -8,7 +8,7 @@ from tests.cli.program import PATIENCE, Program
 
 ASKING = """
 import asyncio
-from pi.ai.auth.login import AuthUrl, Choice, DeviceCode, Info, Prompt
+from pi.ai.auth.login import AuthUrl, LoginChoice, DeviceCode, Info, Prompt
 from pi.cli.terminal_login import TerminalUI
 
 async def main():
@@ -40,7 +40,7 @@ def test_a_text_is_asked_for() -> None:
 def test_a_choice_is_a_number() -> None:
     body = (
         "print(await ui.ask(Prompt(kind='select', message='Which?', choices="
-        "(Choice(id='a', label='First'), Choice(id='b', label='Second')))))"
+        "(LoginChoice(id='a', label='First'), LoginChoice(id='b', label='Second')))))"
     )
 
     assert talk(body, "9\n2\n") == (
@@ -75,7 +75,7 @@ def test_the_end_of_the_input_ends_the_login() -> None:
     code, out, err = talk("await ui.ask(Prompt(kind='text', message='Who?'))", "")
 
     assert (code, out) == (1, "")
-    assert err.endswith("LoginCancelled: The input was empty.\n")
+    assert err.endswith("LoginCancelled: The input ended.\n")
 
 
 def test_pages_and_codes_are_shown_and_no_browser_is_opened() -> None:

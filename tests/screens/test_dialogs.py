@@ -130,7 +130,7 @@ async def test_sessions_are_renamed_and_deleted_in_their_list(tmp_path: Path) ->
         play.type(CTRL_D)
         await looks_like(play, "sessions", "any other key: no")
         play.type("\r")
-        await play.sees("The session is in the trash.")
+        await play.sees("Moved the session to the trash.")
         await play.loses("Greetings")
 
 
@@ -140,7 +140,7 @@ async def test_a_theme_is_seen_while_it_is_selected_and_gone_if_it_is_not_chosen
     play = playhouse(tmp_path)
     async with play.playing():
         play.send("/theme")
-        await play.sees("→ as the terminal is")
+        await play.sees("→ follow the terminal")
         dark = _title_colour(play)
         play.type(f"{DOWN}{DOWN}")
         await play.until(lambda: _title_colour(play) != dark)
@@ -148,7 +148,7 @@ async def test_a_theme_is_seen_while_it_is_selected_and_gone_if_it_is_not_chosen
         play.type(CTRL_C)
         await play.loses("→ light")
         play.send("/theme")
-        await play.sees("→ as the terminal is  (now)")
+        await play.sees("→ follow the terminal  (now)")
         assert _title_colour(play) == dark
         play.type(f"{DOWN}{DOWN}\r")
         await play.sees("Theme: light")

@@ -70,7 +70,7 @@ async def test_a_key_that_means_something_already_stays_as_it_is_and_that_is_tol
         await theatre.sees("wants the key ctrl+p, which is app.model.cycleForward")
         await theatre.sees("wants the key hyper+q, which there is not")
         theatre.type(CTRL_P)
-        await theatre.sees("There is no other model to change to.")
+        await theatre.sees("Only one model is available.")
         theatre.type("\x13")
         await theatre.sees("free in the editor")
         assert "mine" not in theatre.screen

@@ -90,7 +90,7 @@ def test_a_draft_survives_when_the_program_is_killed(tmp_path: Path) -> None:
         ada.program.wait(PATIENCE)
     with person(cli, *TOUR) as ada:
         ada.sees("\na long thought\n")
-        ada.sees("The draft of a session that ended early is back.")
+        ada.sees("Restored the draft of a session that ended unexpectedly.")
         assert len(drafts(cli)) == 1
 
 

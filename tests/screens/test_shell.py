@@ -43,7 +43,7 @@ async def test_folding_does_not_clear_the_output_of_a_running_command(tmp_path: 
         await theatre.sees("   3")
         theatre.type(CTRL_O)
         theatre.type(CTRL_T)
-        await theatre.sees("Thoughts are hidden.")
+        await theatre.sees("Thinking is hidden.")
         await theatre.sees("   3")
         await gate.open("the rest")
         await theatre.sees("   the rest")

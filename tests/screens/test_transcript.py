@@ -39,7 +39,7 @@ async def test_searches_and_other_tools_look_like_this(tmp_path: Path) -> None:
     async with theatre.playing():
         await theatre.asks("Find it", "Not here.")
         theatre.type(CTRL_T)
-        await theatre.sees("Thoughts are hidden.")
+        await theatre.sees("Thinking is hidden.")
         await check_folded_and_expanded(theatre, "searches", "a.py:1: def one():")
 
 

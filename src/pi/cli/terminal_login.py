@@ -54,7 +54,7 @@ class TerminalUI:
         with _unseen() if secret else nullcontext():
             line = await self._lines.next()
         if line is None:
-            raise LoginCancelled("The input was empty.")
+            raise LoginCancelled("The input ended.")
         return line.strip()
 
 

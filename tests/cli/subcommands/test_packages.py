@@ -218,7 +218,7 @@ def test_everything_can_be_updated_at_once(pi: Say, npm: FakeNpm) -> None:
 
     assert code == 0
     assert [line.split()[0] for line in out.splitlines()][:2] == ["This", "npm:tips"]
-    assert "models can be asked" in out
+    assert "models are available" in out
 
 
 def test_resources_are_shown_and_switched(pi: Say, agent: Path, tmp_path: Path) -> None:
@@ -268,7 +268,7 @@ def test_a_choice_has_to_be_whole(words: list[str], pi: Say) -> None:
     code, _, err = pi("config", *words)
 
     assert code == 1
-    assert err.startswith("Error: Say `pi config`, or ")
+    assert err.startswith("Error: Usage: `pi config`, or ")
 
 
 def test_what_a_package_does_not_have_cannot_be_switched(pi: Say, tmp_path: Path) -> None:
@@ -346,7 +346,7 @@ def test_a_dependency_that_is_no_name_is_refused_in_one_line(
 
     assert (code, err.splitlines()[0]) == (
         1,
-        f'Error: {folder} requires "../evil", which is not a name and version of a package index;'
+        f'Error: {folder} requires "../evil": already bound to not a name and version of a package index;'
         " nothing was installed.",
     )
     assert not (agent / "settings.json").exists()

@@ -57,7 +57,7 @@ def test_of_sessions_with_the_same_id_that_of_this_folder_is_meant(
     assert out(capsys, environ, "rename", "b-3", "mine") == ["Renamed b-3 to mine"]
     assert out(capsys, environ)[0].endswith("  mine")
     assert err(capsys, environ, "delete", "d-5") == (
-        f"Error: 2 sessions begin with 'd-5'.\nSay more of it: {second}, {first}\n"
+        f"Error: 2 sessions begin with 'd-5'.\nUse a longer prefix: {second}, {first}\n"
     )
     assert out(capsys, environ, "delete", str(first)) == ["Moved to the trash: there"]
     assert (first.exists(), second.exists()) == (False, True)
@@ -146,7 +146,7 @@ def test_a_session_of_any_folder_is_exported(environ: dict[str, str], capsys: Ca
 
 def test_the_wrong_session_is_never_changed(environ: dict[str, str], capsys: Captured) -> None:
     assert err(capsys, environ, "delete", "aa") == (
-        "Error: 2 sessions begin with 'aa'.\nSay more of it: aab-2, aaa-1\n"
+        "Error: 2 sessions begin with 'aa'.\nUse a longer prefix: aab-2, aaa-1\n"
     )
     assert err(capsys, environ, "delete", "zz") == "Error: No session found matching 'zz'\n"
 

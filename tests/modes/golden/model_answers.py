@@ -38,7 +38,7 @@ class Answer(Record):
 
 
 class Told(Record):
-    """One answer as it was recorded."""
+    """One as it was recorded."""
 
     place: int
     started: Json

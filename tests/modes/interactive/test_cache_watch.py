@@ -16,7 +16,7 @@ def test_a_miss_is_told() -> None:
     assert watch.hear(answer(write=9000)) == ""
     assert watch.hear(answer(read=9000, write=500)) == ""
     assert watch.hear(answer(write=9800)) == (
-        "Cache miss: 9,500 tokens that the provider's cache had were read anew."
+        "Cache miss: 9,500 cached tokens were processed again."
     )
 
 

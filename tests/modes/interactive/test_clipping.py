@@ -45,12 +45,12 @@ async def test_an_empty_clipboard_is_told(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, environ={"PATH": str(tmp_path)})
     async with theatre.playing():
         theatre.type(CTRL_V)
-        await theatre.sees("There is nothing on the clipboard that could be pasted.")
+        await theatre.sees("The clipboard has no text or image.")
 
 
 async def test_a_picture_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     script = 'case "$*" in *png*) printf "\\211PNG\\r\\n\\032\\nbroken";; esac'
-    told = "The picture on the clipboard is damaged, or too large to be sent."
+    told = "The image on the clipboard is damaged or too large."
     await paste_shows(tmp_path, script, told)
 
 
@@ -124,7 +124,7 @@ async def test_who_pastes_a_picture_is_told_if_the_model_will_not_see_it(tmp_pat
     theatre.stage.write(".pi/agent/settings.json", '{"images": {"blockImages": true}}')
     async with theatre.playing():
         theatre.type(f"\x1b[200~{tmp_path / 'one.png'}\x1b[201~")
-        await theatre.sees("No picture is sent: the setting images.blockImages is on.")
+        await theatre.sees("Images are not sent: the setting images.blockImages is on.")
         await theatre.sees("\n[image #1]\n")
 
 
@@ -141,7 +141,10 @@ async def test_why_a_picture_is_not_seen_depends_on_who_answers(tmp_path: Path) 
         told.append(image_unsupported_reason(session))
         await session.close()
 
-    assert told == ["", "faux/blind takes no pictures; it is only told that one was left out."]
+    assert told == [
+        "",
+        "faux/blind does not support images; it only gets a note that one was omitted.",
+    ]
 
 
 async def test_whoever_types_on_is_heard_although_a_picture_could_not_be_read(

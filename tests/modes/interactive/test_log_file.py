@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.modes.log_file import MOST_BYTES, NAME, start_log
+from pi.modes.log_file import MAX_BYTES, NAME, start_log
 from pi.tui.screen.screen import Frame, Screen
 
 
@@ -27,7 +27,7 @@ def test_the_log_is_for_its_owner_only_also_after_it_was_rotated(tmp_path: Path)
     stop = start_log(tmp_path, {})
     try:
         for _ in range(3):
-            logging.getLogger("pi.test").error("x" * (MOST_BYTES // 2))
+            logging.getLogger("pi.test").error("x" * (MAX_BYTES // 2))
     finally:
         stop()
 

@@ -96,7 +96,7 @@ async def test_what_is_said_in_passing_goes_and_what_went_wrong_stays(tmp_path: 
         ui.notify("first")
         ui.notify("copied", "success")
         ui.notify("it broke", "error")
-        ui.say(Text("a table", 1, 0))
+        ui.add_output(Text("a table", 1, 0))
         await theatre.sees("✗ it broke")
         await theatre.sees("copied")
         assert "first" not in theatre.screen

@@ -57,7 +57,7 @@ async def test_an_error_of_an_extension_names_the_log_which_is_without_stored_ke
     path = theatre.stage.home / ".pi/agent/pi.log"
     async with theatre.playing():
         theatre.send("hello")
-        await theatre.sees(f"More is in {path}.")
+        await theatre.sees(f"See {path}.")
 
     log = path.read_text()
     assert "ValueError: refused: [redacted]" in log
@@ -77,7 +77,7 @@ async def test_an_error_that_only_the_log_hears_of_is_told_once(tmp_path: Path) 
         for text, answer in (("hello", "Yes."), ("again", "Again.")):
             await theatre.asks(text, answer)
 
-        assert f" ✗ A listener failed at AgentStart. More is in {path}." in theatre.tape
+        assert f" ✗ A listener failed at AgentStart. See {path}." in theatre.tape
         assert theatre.tape.count("listener failed") == 1
 
 

@@ -70,7 +70,7 @@ def test_the_same_file_is_the_same_palette() -> None:
         (b"[]", "mine.json is not a theme"),
         (theme(name="a/b"), 'must not be empty or hold "/"'),
         (theme(colors={}), "these colors are missing: accent"),
-        (theme(colors=colours(accent="blue")), "\"accent\" is 'blue', which is no colour"),
+        (theme(colors=colours(accent="blue")), "\"accent\" is 'blue', which is not a colour"),
         (theme(colors=colours(accent=256)), '"accent" is 256'),
         (theme(colors=colours(accent=True)), '"accent" is True'),
         (

@@ -24,9 +24,7 @@ async def test_a_newcomer_without_a_model_is_asked_once(tmp_path: Path) -> None:
         task = asyncio.create_task(welcome(screen, "0.2.0"))
         await screen.press("escape", "escape")
         await task
-        assert screen.notices == [
-            ("info", "Whenever you like: /login, or a key in the environment.")
-        ]
+        assert screen.notices == [("info", "Later: /login, or an API key in the environment.")]
         assert session.settings.values.last_changelog_version == "0.2.0"
         await welcome(screen, "0.2.0")
 
@@ -35,7 +33,7 @@ async def test_a_newcomer_with_a_model_is_asked_nothing(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
         await welcome(on.screen, "0.2.0")
         assert on.session.settings.values.last_changelog_version == "0.2.0"
-        assert not on.screen.said
+        assert not on.screen.outputs
 
 
 async def test_after_an_update_the_changes_are_told_once(tmp_path: Path) -> None:
@@ -52,8 +50,8 @@ async def test_changes_are_told_in_a_line_to_whoever_wants_that(tmp_path: Path) 
         updated(on, tmp_path / "docs")
         on.session.settings.set({"collapseChangelog": True})
         await welcome(on.screen, "0.2.0")
-        assert on.told == "Updated to 0.2.0; /changelog tells what is new."
-        assert not on.screen.said
+        assert on.told == "Updated to 0.2.0; /changelog shows what is new."
+        assert not on.screen.outputs
 
 
 @pytest.mark.parametrize("seen", ["0.2.0", "0.3.0"])
@@ -62,4 +60,4 @@ async def test_whoever_has_seen_it_all_is_told_nothing(tmp_path: Path, seen: str
         updated(on, tmp_path / "docs")
         on.session.settings.set({"lastChangelogVersion": seen})
         await welcome(on.screen, "0.2.0")
-        assert not (on.screen.said or on.screen.notices)
+        assert not (on.screen.outputs or on.screen.notices)

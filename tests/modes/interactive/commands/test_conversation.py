@@ -32,7 +32,7 @@ async def test_an_extension_may_forbid_it(tmp_path: Path) -> None:
         before = on.session.session_id
         await on.run("/new")
         assert on.session.session_id == before
-        assert on.screen.notices == [("warning", "An extension did not allow it.")]
+        assert on.screen.notices == [("warning", "Cancelled by an extension.")]
 
 
 async def test_fork_puts_the_words_into_the_editor(tmp_path: Path) -> None:

@@ -31,4 +31,4 @@ async def test_the_key_that_stops_the_agent_is_named(
         on.screen.keymap.load({"app.interrupt": keys})
         with pytest.raises(PiError) as refused:
             require_idle(on.screen)
-        assert refused.value.explain() == f"The agent is at work. {ways}"
+        assert refused.value.explain() == f"Not available while the agent is running. {ways}"

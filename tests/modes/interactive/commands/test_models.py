@@ -68,7 +68,7 @@ async def test_a_key_is_stored_and_forgotten(tmp_path: Path) -> None:
         assert accounts["deepseek"].usable
         await on.run("/logout", "enter")
         assert on.told == "Logged out of DeepSeek."
-        with pytest.raises(PiError, match="Nothing is stored"):
+        with pytest.raises(PiError, match="No stored credentials"):
             await on.run("/logout")
 
 

@@ -85,7 +85,7 @@ async def test_reload_brings_extensions_as_they_are_now(tmp_path: Path) -> None:
 
 async def test_nothing_is_reloaded_below_an_agent_at_work(tmp_path: Path) -> None:
     async with at_work(tmp_path) as on:
-        with pytest.raises(PiError, match="The agent is at work"):
+        with pytest.raises(PiError, match="Not available while the agent is running"):
             await on.run("/reload")
 
 

@@ -72,12 +72,12 @@ def test_typing_selects_the_best_and_an_empty_list_takes_every_key() -> None:
 
 
 def test_nothing_to_list_is_told_otherwise_than_nothing_that_fits() -> None:
-    watched = Watched("alpha", empty="Nothing was said yet")
+    watched = Watched("alpha", empty="No messages yet")
     watched.press("z")
     assert watched.rows()[-1] == "   No matching items"
     watched.words.clear()
     watched.picker.refresh()
-    assert watched.rows()[-1] == "   Nothing was said yet"
+    assert watched.rows()[-1] == "   No messages yet"
 
 
 def test_what_is_listed_may_change_while_the_selection_stays() -> None:

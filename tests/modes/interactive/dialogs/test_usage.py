@@ -46,7 +46,7 @@ def test_one_request_is_one() -> None:
 
 
 def test_nothing_used_is_told_as_such() -> None:
-    assert drawn([])[3:] == [" Nothing was asked yet.", ""]
+    assert drawn([])[3:] == [" No requests yet.", ""]
 
 
 def test_a_window_that_is_not_known_yet_is_a_question_mark() -> None:

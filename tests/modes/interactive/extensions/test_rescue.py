@@ -47,7 +47,13 @@ async def test_ctrl_c_ends_what_hangs_and_other_keys_are_kept(tmp_path: Path) ->
     rescue(hanging(end))
 
     assert desk.kept == [b"dra", b"ft"]
-    assert shown == ["", "", "", "", "stuck does not return from stay. Ctrl+C ends it."]
+    assert shown == [
+        "",
+        "",
+        "",
+        "",
+        "Extension stuck is blocking in stay. Press Ctrl+C to stop it.",
+    ]
 
 
 async def test_a_terminal_that_takes_nothing_is_told_nothing(tmp_path: Path) -> None:

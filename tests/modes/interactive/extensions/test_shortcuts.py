@@ -44,9 +44,9 @@ def test_a_key_that_means_something_in_the_editor_is_not_taken() -> None:
 def test_a_problem_is_told_once() -> None:
     made, _ = shortcuts("ctrl+p", "hyper+q", "f5", **{"ctrl+p": "plan"})
 
-    assert made.problems() == [
-        "An extension wants the key ctrl+p (plan), which is app.model.cycleForward."
-        " To give it away, bind that to other keys in keybindings.json.",
+    assert made.conflicts() == [
+        "Extension shortcut ctrl+p (plan): already bound to app.model.cycleForward."
+        " Change that binding in keybindings.json to free the key.",
         "An extension wants the key hyper+q, which there is not.",
     ]
-    assert made.problems() == []
+    assert made.conflicts() == []

@@ -193,14 +193,14 @@ def test_the_last_retry_that_fails_is_told_to_be_the_last(attempt: int, times: s
 
     rows = Play().hear(RETRY, AgentStart(), end).rows
 
-    assert rows == [f" ! Asked again {times}, in vain."]
+    assert rows == [f" ! Retried {times} without success."]
 
 
 @pytest.mark.parametrize("content", [(), (Text(text=" \n"),), (Thinking(thinking="Well."),)])
 def test_an_answer_without_a_word_is_told(content: tuple[Text | Thinking, ...]) -> None:
     message = AssistantMessage(content=content, stop_reason="stop")
 
-    assert Play().hear(MessageEnd(message=message)).rows[-1] == " ! The model said nothing."
+    assert Play().hear(MessageEnd(message=message)).rows[-1] == " ! The answer is empty."
 
 
 def test_every_kind_of_message_of_before_has_its_block() -> None:

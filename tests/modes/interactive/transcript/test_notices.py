@@ -4,7 +4,7 @@ import pytest
 
 from pi.coding.shell.local import BashResult
 from pi.modes.interactive.transcript.notices import (
-    MOST_KEPT,
+    MAX_KEPT,
     DividerBlock,
     Level,
     LinesBlock,
@@ -123,7 +123,7 @@ def test_of_a_command_that_writes_and_writes_only_the_end_is_kept() -> None:
     rows = plain(block)
 
     assert rows[:2] == ["", " ! yes"]
-    assert (rows[-1], len(rows)) == ("   039", MOST_KEPT // 4 + 1)
+    assert (rows[-1], len(rows)) == ("   039", MAX_KEPT // 4 + 1)
 
 
 def test_a_long_command_and_a_long_note_are_wrapped() -> None:

@@ -176,7 +176,7 @@ async def test_the_user_decides_whether_it_may_answer(
     screen = screen_with(tmp_path, offered=(LLAMA,), found=(found(None),))
     asked = asyncio.create_task(may_ask_server(screen, "ollama"))
     await screen.shown()
-    assert "Let the server on 127.0.0.1:11434 answer as ollama?" in screen.text()
+    assert "Use the server on 127.0.0.1:11434 as ollama?" in screen.text()
     assert "(owner: eve (uid 998), python3)" in " ".join(screen.text().split())
     await screen.press(*keys)
     assert await asked is allowed

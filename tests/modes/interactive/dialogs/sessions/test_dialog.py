@@ -105,13 +105,13 @@ async def test_deleting_asks_first_and_goes_to_the_trash(tmp_path: Path) -> None
         assert "beta" in screen.text()
         await screen.press("ctrl+d", "enter")
         await screen.until(lambda seen: "beta" not in seen)
-        assert screen.notices == [("info", "The session is in the trash.")]
+        assert screen.notices == [("info", "Moved the session to the trash.")]
 
 
 async def test_the_open_session_cannot_be_deleted(tmp_path: Path) -> None:
     async with three(tmp_path) as (screen, _):
         await screen.press("ctrl+d")
-        assert "\n The session that is open cannot be deleted.\n" in screen.text()
+        assert "\n The open session cannot be deleted.\n" in screen.text()
         await screen.press("down")
         assert "cannot be deleted" not in screen.text()
 

@@ -92,7 +92,7 @@ def test_keys_that_come_while_the_sessions_are_read_act_once_they_are_there(
     tmp_path: Path,
 ) -> None:
     watched = Watched(tmp_path, offered=False)
-    assert watched.rows()[-1] == "   Reading the sessions…"
+    assert watched.rows()[-1] == "   Loading sessions…"
     watched.press("b")
     assert watched.rows()[0] == " > b"
     watched.press("backspace", "down", "enter")

@@ -138,7 +138,7 @@ async def test_a_summary_that_is_stopped_moves_nothing_and_shows_the_tree_again(
     await screen.press("escape")
     await screen.until(lambda text: "Session Tree" in text)
     assert session.facts.leaf_id == before
-    assert screen.notices == [("info", "The summary was stopped.")]
+    assert screen.notices == [("info", "Summary cancelled.")]
     await screen.press("escape")
     await walk
     await session.close()
