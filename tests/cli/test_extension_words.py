@@ -35,7 +35,7 @@ def extension(pi):
     budget = pi.flag("budget", type="string")
 
     @pi.on("input")
-    def tell(event, ctx):
+    def report(event, ctx):
         return {"action": "transform", "text": f"{event.text} within {budget()}"}
 """
 UNDECLARED = """\
@@ -44,7 +44,7 @@ def extension(pi):
     budget = pi.flag("budget", type="string")
 
     @pi.on("input")
-    def tell(event, ctx):
+    def report(event, ctx):
         return {"action": "transform", "text": f"{event.text}: {plan()}, {budget()}"}
 """
 
@@ -68,9 +68,9 @@ def sure(*pairs: tuple[str, str | None]) -> tuple[ExtensionOption, ...]:
 def test_an_option_is_understood_once_extensions_are_known(
     words: str, options: tuple[ExtensionOption, ...], messages: tuple[str, ...]
 ) -> None:
-    told = resolve_options(parse_arguments(words.split()), KNOWN)
+    reported = resolve_options(parse_arguments(words.split()), KNOWN)
 
-    assert told == Arguments(extension_options=options, messages=messages)
+    assert reported == Arguments(extension_options=options, messages=messages)
 
 
 def test_until_then_the_word_that_follows_may_be_a_value_or_a_message() -> None:
@@ -96,7 +96,7 @@ def test_until_then_the_word_that_follows_may_be_a_value_or_a_message() -> None:
         ("--providr=x", "Unknown option: --providr=x", "Did you mean --provider?"),
     ],
 )
-def test_what_nobody_knows_is_an_error_with_what_is_like_it(
+def test_an_unknown_option_is_an_error_with_a_suggestion(
     words: str, message: str, hint: str
 ) -> None:
     unresolved_words = parse_arguments(words.split())
@@ -123,7 +123,7 @@ def of_timer(flags: tuple[Flag, ...]) -> list[Flag]:
     return [flag for flag in flags if flag.group == "Extension timer"]
 
 
-def test_manifests_tell_flags_without_being_run(tmp_path: Path) -> None:
+def test_flags_are_read_from_manifests_without_running_code(tmp_path: Path) -> None:
     environ = agent(tmp_path, timer=DECLARED, broken="# /// pi\n# api = [\n# ///\n")
 
     declared = read_manifest_options(parse_arguments([]), environ, tmp_path)
@@ -161,13 +161,13 @@ def test_what_manifests_declare_is_decided_before_anything_is_loaded(
 ) -> None:
     environ = agent(tmp_path, timer=DECLARED, other=UNDECLARED)
 
-    told = resolve_options_from_manifests(parse_arguments(words.split()), environ, tmp_path)
+    reported = resolve_options_from_manifests(parse_arguments(words.split()), environ, tmp_path)
 
-    assert (told.extension_options, told.messages) == (sure(("budget", "15m")), ("go",))
-    assert told.unresolved_words == ()
+    assert (reported.extension_options, reported.messages) == (sure(("budget", "15m")), ("go",))
+    assert reported.unresolved_words == ()
 
 
-def test_what_nobody_can_know_is_an_error_before_anything_is_loaded(tmp_path: Path) -> None:
+def test_an_option_that_cannot_exist_is_an_error_before_loading(tmp_path: Path) -> None:
     environ = agent(tmp_path, timer=DECLARED)
 
     with pytest.raises(UsageError, match="Unknown option: --plan"):
@@ -211,7 +211,7 @@ JOINING = """\
 # activate = ["command:join"]
 # commands = { join = "join a session" }
 # [subcommands.join]
-# help = "join the session of somebody else"
+# help = "join the session of someone else"
 # mode = "print"
 # [flags.quiet]
 # ///

@@ -55,7 +55,7 @@ def test_python_dash_m_pi_is_the_same_program(tmp_path: Path) -> None:
     assert Program.below(tmp_path).run("--version") == (0, f"{pi.__version__}\n", "")
 
 
-def test_nothing_that_is_told_commands_the_terminal(tmp_path: Path, capsys: Captured) -> None:
+def test_nothing_that_is_reported_commands_the_terminal(tmp_path: Path, capsys: Captured) -> None:
     assert main(["--export", "\x1b]0;gone\x07.jsonl"], {"HOME": str(tmp_path)}) == 1
     assert main(["--mode", "\x1b[31m"]) == 1
 
@@ -97,17 +97,17 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     nowhere = str(tmp_path / ("x" * 300))
     program = Program(tmp_path / "home", tmp_path, {"PI_CODING_AGENT_DIR": nowhere})
 
-    code, _, told = program.run("-p", "--model", "demo/tour", "hi")
+    code, _, reported = program.run("-p", "--model", "demo/tour", "hi")
 
-    problem, end = told.splitlines()[-2:]
+    problem, end = reported.splitlines()[-2:]
     assert (code, end) == (1, "PI_DEBUG=1 shows the traceback.")
     assert problem.startswith("Error: ")
     assert nowhere in problem
-    assert "Traceback" not in told
+    assert "Traceback" not in reported
 
 
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere the directory cannot be removed")
-def test_a_directory_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_a_directory_that_is_gone_is_reported(tmp_path: Path) -> None:
     place = tmp_path / "gone"
     place.mkdir()
     leave = f'rmdir "{place}" && exec "{sys.executable}" -m pi "$@"'

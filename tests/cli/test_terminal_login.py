@@ -108,5 +108,5 @@ def test_an_unknown_provider_is_an_error(tmp_path: Path) -> None:
     assert ended == (1, "", 'Error: Unknown provider "gorq". Did you mean groq?\n')
 
 
-def test_who_needs_no_key_is_told_so(tmp_path: Path) -> None:
+def test_a_provider_that_needs_no_key_is_reported(tmp_path: Path) -> None:
     assert Program.below(tmp_path).run("auth", "login", "demo").err.startswith("Error: ")

@@ -46,7 +46,7 @@ async def test_a_reader_that_is_far_behind_is_waited_for() -> None:
         assert not reader.output.is_behind
 
 
-async def test_at_the_end_nobody_waits_for_a_reader_any_more() -> None:
+async def test_at_the_end_no_one_waits_for_a_reader_any_more() -> None:
     async with piped() as reader:
         reader.output.write(b"x" * (MAX_WAITING + 1))
         await asyncio.sleep(0)
@@ -71,7 +71,7 @@ async def test_closing_gives_up_a_reader_that_takes_nothing() -> None:
 async def test_a_reader_that_has_gone_is_noticed_and_what_is_left_is_dropped() -> None:
     async with piped() as reader:
         reader.go_away()
-        reader.output.write(b"nobody reads this")
+        reader.output.write(b"unknown reads this")
         await asyncio.wait_for(reader.output.broken.wait(), 30)
         reader.output.write(b"nor this")
         await asyncio.wait_for(reader.output.close(), 30)

@@ -1,4 +1,4 @@
-"""What the dialogs of the built-in commands look like, and what commands tell."""
+"""What the dialogs of the built-in commands look like, and what commands report."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _title_colour(play: Playhouse) -> object:
     return play.terminal.style(1, play.terminal.screen.index(" Theme"))["fg"]
 
 
-async def test_what_was_used_is_told_with_charts(tmp_path: Path) -> None:
+async def test_what_was_used_is_reported_with_charts(tmp_path: Path) -> None:
     play = playhouse(tmp_path)
     async with play.playing():
         await talk(play)

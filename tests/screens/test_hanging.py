@@ -1,4 +1,4 @@
-"""Extensions that hang, and the person who ends them with Ctrl+C."""
+"""Extensions that hang, and the user who ends them with Ctrl+C."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_a_folder_is_installed_listed_and_removed(
     assert pi("uninstall", "../pk/x") == (1, "", "No matching package found for ../pk/x\n")
 
 
-def test_what_cannot_be_installed_is_told_in_two_lines(pi: Say, agent: Path) -> None:
+def test_what_cannot_be_installed_is_reported_in_two_lines(pi: Say, agent: Path) -> None:
     code, out, err = pi("install", "./nowhere")
 
     assert (code, out) == (1, "Installing ./nowhere...\n")
@@ -147,9 +147,7 @@ def test_the_first_package_of_a_project_says_that_trust_is_needed(pi: Say, tmp_p
     assert pi("install", "-l", "../pk", "-a")[2] == ""
 
 
-def test_packages_are_updated_and_a_failure_stops_nobody(
-    pi: Say, npm: FakeNpm, tmp_path: Path
-) -> None:
+def test_packages_are_updated_despite_a_failure(pi: Say, npm: FakeNpm, tmp_path: Path) -> None:
     npm.publish("tips", "1.0.0")
     npm.publish("fixed", "1.0.0")
     repository = Repository(tmp_path / "repo")
@@ -192,7 +190,7 @@ def test_how_pi_itself_is_updated_is_said(words: list[str], pi: Say) -> None:
     assert "To update it, run: " in out
 
 
-def test_offline_nobody_is_asked(pi: Say) -> None:
+def test_offline_no_request_is_sent(pi: Say) -> None:
     assert pi("update", "--models", PI_OFFLINE="1") == (
         1,
         "",
@@ -346,7 +344,7 @@ def test_a_dependency_that_is_no_name_is_refused_in_one_line(
 
     assert (code, err.splitlines()[0]) == (
         1,
-        f'Error: {folder} requires "../evil": already bound to not a name and version of a package index;'
+        f'Error: {folder} requires "../evil", which is not a name and version of a package index;'
         " nothing was installed.",
     )
     assert not (agent / "settings.json").exists()

@@ -98,7 +98,7 @@ class FakeScreen:
         self.refreshes = 0
         self.quits = 0
         self.edited: str | None = None
-        """What the person's own editor makes of a text."""
+        """What the user's own editor makes of a text."""
         self.clipboard = Clipboard(
             system="linux",
             env={"DISPLAY": ":0"},
@@ -160,7 +160,7 @@ class FakeScreen:
         """The same as one text."""
         return "\n".join(self.lines(width))
 
-    def told(self, width: int = 60) -> str:
+    def printed(self, width: int = 60) -> str:
         """What was added to the transcript."""
         rows = [row for block in self.outputs for row in block.render(width)]
         return "\n".join(strip_sequences(row).rstrip() for row in rows)

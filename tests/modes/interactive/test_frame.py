@@ -9,7 +9,7 @@ from pi.tui.terminal import Capabilities
 FOUND = Capabilities(images="kitty", hyperlinks=True)
 
 
-def test_without_wishes_the_terminal_is_as_it_was_found() -> None:
+def test_without_requests_the_terminal_is_as_it_was_found() -> None:
     assert apply_terminal_settings(FOUND, EarlySettings()) is FOUND
 
 

@@ -61,10 +61,10 @@ async def test_the_command_shows_those_of_the_session(tmp_path: Path) -> None:
 
     async with acting(tmp_path) as on:
         await on.run("/extensions")
-        assert "hello  loaded in" in on.screen.told(500)
+        assert "hello  loaded in" in on.screen.printed(500)
 
 
 async def test_the_command_says_how_to_begin(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
         await on.run("/extensions")
-        assert NONE in on.screen.told(500)
+        assert NONE in on.screen.printed(500)

@@ -11,7 +11,7 @@ from pi.modes.interactive.commands.table import require_idle
 from tests.modes.interactive.commands.acting import acting, at_work
 
 
-async def test_whoever_asks_while_nothing_runs_may_go_on(tmp_path: Path) -> None:
+async def test_an_idle_agent_is_accepted(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
         require_idle(on.screen)
 

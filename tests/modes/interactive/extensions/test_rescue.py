@@ -15,7 +15,7 @@ NAME = "stuck\x1b[2J"
 
 
 class Desk(VirtualTerminal):
-    """A terminal at which somebody presses keys while the program hangs."""
+    """A terminal at which a user presses keys while the program hangs."""
 
     def __init__(self, *keys: bytes) -> None:
         super().__init__(60, 5)
@@ -56,7 +56,7 @@ async def test_ctrl_c_ends_what_hangs_and_other_keys_are_kept(tmp_path: Path) ->
     ]
 
 
-async def test_a_terminal_that_takes_nothing_is_told_nothing(tmp_path: Path) -> None:
+async def test_a_terminal_that_takes_nothing_is_reported_nothing(tmp_path: Path) -> None:
     desk = Desk(b"\x03")
     desk.backlog = 1
 

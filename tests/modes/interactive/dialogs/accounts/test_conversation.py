@@ -64,7 +64,7 @@ def test_a_page_is_to_be_opened_but_not_that_of_a_device_code() -> None:
     ]
 
 
-def test_what_is_told_twice_in_a_row_takes_its_rows_once() -> None:
+def test_what_is_reported_twice_in_a_row_takes_its_rows_once() -> None:
     watched = Watched()
     for message in ("No code.", "No code.", "Older.", "No code."):
         watched.ui.notify(LoginInfo(message=message))

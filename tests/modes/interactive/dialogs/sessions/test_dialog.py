@@ -136,12 +136,12 @@ async def test_conversations_of_other_folders_are_looked_into_when_they_are_list
     tmp_path: Path,
 ) -> None:
     async with three(tmp_path) as (screen, _):
-        elsewhere = screen.host.agent_dir / "sessions" / "--elsewhere--" / "x.jsonl"
-        elsewhere.parent.mkdir()
+        in_another_place = screen.host.agent_dir / "sessions" / "--elsewhere--" / "x.jsonl"
+        in_another_place.parent.mkdir()
         here = next(screen.host.agent_dir.glob("sessions/*/*.jsonl"))
         header, *rest = here.read_text().splitlines(keepends=True)
         moved = header.replace(str(tmp_path / "home/project"), "/elsewhere")
-        elsewhere.write_text(moved + "".join(rest).replace("answer", "solution"))
+        in_another_place.write_text(moved + "".join(rest).replace("answer", "solution"))
         await screen.type("solution")
         await screen.press("tab")
         await _until(screen, "All folders")
@@ -167,7 +167,9 @@ class SlowCatalog(SessionCatalog):
         return [session("b", first="elsewhere")]
 
 
-async def test_a_list_that_is_no_longer_wanted_when_it_is_read_is_not_shown(tmp_path: Path) -> None:
+async def test_an_outdated_list_is_not_shown(
+    tmp_path: Path,
+) -> None:
     screen = FakeScreen(tmp_path)
     catalog = SlowCatalog(screen.host.agent_dir)
     where = SessionScope(host=screen.host, catalog=catalog, cwd="/somewhere")
