@@ -46,7 +46,7 @@ async def test_a_reader_that_is_far_behind_is_waited_for() -> None:
         assert not reader.output.is_behind
 
 
-async def test_at_the_end_no_one_waits_for_a_reader_any_more() -> None:
+async def test_shutdown_does_not_wait_for_a_reader() -> None:
     async with piped() as reader:
         reader.output.write(b"x" * (MAX_WAITING + 1))
         await asyncio.sleep(0)

@@ -21,7 +21,7 @@ class Diary:
         self.lines.append("ready")
 
 
-def test_who_watches_is_notified_of_phases_inside_phases() -> None:
+def test_an_observer_gets_nested_phases() -> None:
     diary = Diary()
 
     with observe_phases(diary), phase("a"):

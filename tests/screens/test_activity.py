@@ -74,7 +74,7 @@ async def test_a_retry_that_is_given_up_gives_queued_messages_back(tmp_path: Pat
 
 
 @pytest.mark.parametrize("leaves", [True, False])
-async def test_the_end_of_a_long_run_rings_for_who_has_gone_in_another_place(
+async def test_the_end_of_a_long_run_notifies_an_unfocused_window(
     tmp_path: Path, *, leaves: bool
 ) -> None:
     theatre = Theatre(tmp_path, calls("bash", command="cat gate"), says("Done."))

@@ -160,7 +160,7 @@ async def test_a_footer_of_an_extension_stands_in_the_place_of_the_usual_one(
         assert "80 columns" not in theatre.screen
 
 
-async def test_what_cannot_be_drawn_is_reported_once_and_harms_no_one(tmp_path: Path) -> None:
+async def test_a_component_that_cannot_be_drawn_is_reported_once(tmp_path: Path) -> None:
     source = """
     class Broken:
         def render(self, width):

@@ -87,7 +87,7 @@ async def test_keys_of_a_message_do_not_answer_whether_a_project_is_trusted(
 
 
 @pytest.mark.trap(202)
-async def test_who_writes_without_looking_does_not_trust_a_project(tmp_path: Path) -> None:
+async def test_type_ahead_does_not_trust_a_project(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says("Hello to you."))
     folder = Path("/somewhere/project")
     answers: list[TrustChoice | None] = []
@@ -135,7 +135,7 @@ async def test_messages_of_the_command_line_are_sent_at_once(tmp_path: Path) -> 
         await theatre.sees("The first answer.")
 
 
-async def test_wrong_key_bindings_are_reported_and_harm_no_one(tmp_path: Path) -> None:
+async def test_invalid_key_bindings_are_reported(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     theatre.stage.write(".pi/agent/keybindings.json", '{"app.exit": "hyper+q"}')
     async with theatre.playing():

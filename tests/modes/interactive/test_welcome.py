@@ -55,7 +55,7 @@ async def test_changes_can_be_reported_in_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seen", ["0.2.0", "0.3.0"])
-async def test_who_has_seen_it_all_is_notified_nothing(tmp_path: Path, seen: str) -> None:
+async def test_a_known_version_shows_no_changes(tmp_path: Path, seen: str) -> None:
     async with acting(tmp_path) as on:
         updated(on, tmp_path / "docs")
         on.session.settings.set({"lastChangelogVersion": seen})

@@ -88,7 +88,7 @@ async def test_options_keep_their_descriptions() -> None:
 
 
 @pytest.mark.trap(256)
-async def test_no_one_is_asked_for_a_secret() -> None:
+async def test_a_secret_is_never_requested() -> None:
     wire = Wire()
 
     with pytest.raises(ExtensionError, match="“Key” asks for a secret"):

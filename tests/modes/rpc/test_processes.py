@@ -204,7 +204,7 @@ async def test_a_reader_that_does_not_read_costs_no_memory_and_misses_nothing(
 
 
 @pytest.mark.trap(249)
-async def test_it_ends_although_no_one_reads(tmp_path: Path) -> None:
+async def test_it_ends_without_a_reader(tmp_path: Path) -> None:
     async with talking(tmp_path) as peer:
         await peer.answer(STATE)
         await peer.send({"id": 1, "type": "bash", "command": "yes"})

@@ -174,13 +174,13 @@ def test_an_answer_that_was_stopped_before_it_began_is_no_error() -> None:
 RETRY = AutoRetryStart(attempt=2, max_attempts=2, delay_ms=4000, error_message="busy")
 
 
-def test_who_does_not_wait_for_a_retry_is_notified_that_it_is_off() -> None:
+def test_a_cancelled_retry_is_reported() -> None:
     end = AutoRetryEnd(success=False, attempt=2, final_error=CANCELLED)
 
     assert Play().hear(RETRY, end).rows == [" ! Interrupted"]
 
 
-def test_who_interrupts_the_answer_to_a_retry_is_notified_once() -> None:
+def test_an_interrupted_retry_is_reported_once() -> None:
     cut = AssistantMessage(stop_reason="aborted")
     end = AutoRetryEnd(success=False, attempt=2, final_error=CANCELLED)
 
