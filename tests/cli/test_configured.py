@@ -37,7 +37,7 @@ def test_flag_variable_and_setting_name_the_folder_of_sessions(tmp_path: Path) -
     assert session_dir_here(Arguments(), host, cwd) == Path("/variable")
 
 
-def test_nobody_names_one(tmp_path: Path) -> None:
+def test_without_a_setting_there_is_none(tmp_path: Path) -> None:
     host = Machine.of({"HOME": str(tmp_path)})
 
     assert session_dir_here(Arguments(), host, tmp_path) is None

@@ -35,7 +35,7 @@ async def test_a_new_machine_is_well(tmp_path: Path) -> None:
     found = await ExaminedHome(tmp_path).examine()
 
     assert [topic for topic, finding in found.items() if finding.level == "broken"] == []
-    assert found["agent folder"].text.endswith("is made when there is something to keep")
+    assert found["agent folder"].text.endswith("is created when needed")
     assert found["trust"].level == "good"
 
 
@@ -62,7 +62,7 @@ async def test_providers_with_credentials_are_named_and_no_value_is_shown(tmp_pa
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
-async def test_credentials_that_others_can_read_are_told(tmp_path: Path) -> None:
+async def test_credentials_that_others_can_read_are_reported(tmp_path: Path) -> None:
     machine = ExaminedHome(tmp_path)
     path = machine.write(".pi/agent/auth.json", "{}")
     path.chmod(0o644)
@@ -72,7 +72,7 @@ async def test_credentials_that_others_can_read_are_told(tmp_path: Path) -> None
     assert found["permissions"] == CheckResult(
         level="broken",
         topic="permissions",
-        text=f"{path} can be read by others",
+        text=f"{path} is readable by other users",
         advice=f"chmod 600 {path}",
     )
 
@@ -90,7 +90,7 @@ async def test_credentials_that_others_can_read_are_told(tmp_path: Path) -> None
         ("settings.json", '{"shellPath": "/no/such/shell"}', "shell"),
     ],
 )
-async def test_a_broken_file_is_told_with_what_to_do(
+async def test_a_broken_file_is_reported_with_what_to_do(
     tmp_path: Path, file: str, text: str, topic: str
 ) -> None:
     machine = ExaminedHome(tmp_path)
@@ -119,7 +119,7 @@ async def test_variables_that_commands_do_not_see_are_named(tmp_path: Path) -> N
     )
 
 
-async def test_a_project_that_is_not_trusted_is_told(tmp_path: Path) -> None:
+async def test_a_project_that_is_not_trusted_is_reported(tmp_path: Path) -> None:
     machine = ExaminedHome(tmp_path)
     file = machine.write("work/.env", "THEIRS=1\n")
 
@@ -133,15 +133,15 @@ async def test_a_project_that_is_not_trusted_is_told(tmp_path: Path) -> None:
     assert after["variables"].text == "commands do not see THEIRS (from a .env file)"
 
 
-async def test_a_newer_version_is_told(tmp_path: Path) -> None:
+async def test_a_newer_version_is_reported(tmp_path: Path) -> None:
     async with site({"/": b"99.0"}) as index:
         machine = ExaminedHome(tmp_path, PI_OFFLINE="0", PI_UPDATE_URL=f"{index.url}/")
         found = await machine.examine()
 
-    assert (found["update"].level, found["update"].text) == ("missing", "pi 99.0 is there")
+    assert (found["update"].level, found["update"].text) == ("missing", "pi 99.0 is available")
 
 
-async def test_without_an_index_nobody_is_asked(tmp_path: Path) -> None:
+async def test_without_an_index_no_request_is_sent(tmp_path: Path) -> None:
     found = await ExaminedHome(tmp_path, PI_OFFLINE="", PIP_NO_INDEX="1").examine()
 
-    assert found["update"].text == "not looked for: pip is configured for no index"
+    assert found["update"].text == "not checked: pip is configured without an index"

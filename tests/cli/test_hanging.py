@@ -26,7 +26,7 @@ def test_a_thread_that_hangs_is_not_waited_for() -> None:
         loop = asyncio.get_running_loop()
         loop.run_in_executor(None, go_on.wait)
         await loop.run_in_executor(None, list)
-        join_threads(loop, patience=0.05)
+        join_threads(loop, grace_seconds=0.05)
 
     asyncio.run(begin())
     left = set(running_threads()) - before

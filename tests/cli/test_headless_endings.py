@@ -31,7 +31,7 @@ def saved_answers(cli: Program) -> list[tuple[str, str]]:
 
 
 def in_an_answer(cli: Program) -> subprocess.Popen[bytes]:
-    """The program, in the middle of a slow answer, of which it has told something."""
+    """The program, in the middle of a slow answer, of which it has reported something."""
     child = cli.start("--model", "mock/echo-400@100", "--mode", "json", "hello")
     assert child.stdin is not None and child.stdout is not None
     child.stdin.close()
@@ -50,10 +50,10 @@ def test_an_answer_that_finds_no_room_on_the_disk_ends_with_1(
 ) -> None:
     with FULL.open("wb") as full:
         child = cli.start(*words, "--model", "mock/echo-3", "hello", stdout=full)
-        _, told = child.communicate(b"", timeout=60)
+        _, reported = child.communicate(b"", timeout=60)
 
     assert child.returncode == 1
-    assert told.decode() == "Error: Cannot write the output: No space left on device\n"
+    assert reported.decode() == "Error: Cannot write the output: No space left on device\n"
 
 
 @posix
@@ -100,7 +100,7 @@ def test_a_signal_ends_it_with_its_code_and_saves_what_was_said(
 
 @posix
 def test_a_signal_ends_it_although_it_waits_for_its_input(cli: Program) -> None:
-    with cli.start("-p", "--thinking", "told first", "--model", "mock/echo-3", "x") as child:
+    with cli.start("-p", "--thinking", "reported first", "--model", "mock/echo-3", "x") as child:
         assert child.stdin is not None and child.stderr is not None
         child.stdin.write(b"a beginning")
         child.stdin.flush()

@@ -145,8 +145,8 @@ def test_a_dotenv_file_is_for_pi_and_not_for_its_commands(cli: Program, place: s
         assert child.stdin is not None and child.stdout is not None
         child.stdin.write(b'{"type": "bash", "command": "echo [$MOCK_KEY]"}\n')
         child.stdin.flush()
-        told = (json.loads(line) for line in child.stdout)
-        seen = next(answer for answer in told if answer["type"] == "response")["data"]["output"]
+        reported = (json.loads(line) for line in child.stdout)
+        seen = next(answer for answer in reported if answer["type"] == "response")["data"]["output"]
         child.stdin.close()
 
     assert (trusting.code, trusting.out) == (0, "The quick brown\n")
@@ -193,8 +193,8 @@ def test_the_tour_and_the_embedded_model_are_not_listed_beside_configured_models
 ) -> None:
     requests = [{"type": "get_available_models"}, *[{"type": "cycle_model", "id": "c"}] * 9]
     piped = "".join(f"{json.dumps(each)}\n" for each in requests)
-    told = [json.loads(line) for line in cli.run("--mode", "rpc", piped=piped).out.splitlines()]
-    answers = [each["data"] for each in told if each["type"] == "response"]
+    reported = [json.loads(line) for line in cli.run("--mode", "rpc", piped=piped).out.splitlines()]
+    answers = [each["data"] for each in reported if each["type"] == "response"]
     listed = [each["provider"] for data in answers for each in data.get("models", [])]
     cycled = [data["model"]["provider"] for data in answers if "model" in data]
 

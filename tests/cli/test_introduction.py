@@ -19,10 +19,10 @@ async def test_it_says_where_everything_comes_from(tmp_path: Path) -> None:
     host = replace(Machine.of({"HOME": str(tmp_path)}), import_path=())
     built = await assemble(cwd, host, SessionOptions(model="demo/tour", approve=True))
 
-    told = list(verbose_report(built))
+    reported = list(verbose_report(built))
     await built.session.close()
 
-    assert told == [
+    assert reported == [
         f"pi {__version__}",
         f"folder: {cwd} (trusted: flag)",
         "model: demo/tour, thinking off",

@@ -13,7 +13,7 @@ from tests.coding.session.sessions import user
 
 
 def closed(log: SessionLog | None) -> Path | None:
-    """The file of a session, which nobody has open any more."""
+    """The file of a session, which no one has open any more."""
     assert log is not None
     log.close()
     return log.file
@@ -36,7 +36,7 @@ def test_a_session_is_opened_by_the_beginning_of_its_id(tmp_path: Path) -> None:
         kept.named("zz", yes)
 
 
-def test_one_of_another_project_is_copied_only_if_that_is_wanted(tmp_path: Path) -> None:
+def test_one_of_another_project_is_copied_only_if_that_is_requested(tmp_path: Path) -> None:
     file = keep(location(tmp_path, THERE), "x", id="abc")
     kept = SavedSessions(tmp_path, location(tmp_path))
 
@@ -54,13 +54,13 @@ def test_a_fork_leaves_the_original_as_it_is(tmp_path: Path) -> None:
     assert copy != file and file.read_bytes() == before
 
 
-def test_an_id_that_nobody_has_is_given_to_a_new_session(tmp_path: Path) -> None:
-    told: list[str] = []
-    log = SavedSessions(tmp_path, location(tmp_path)).by_id("mine", told.append)
+def test_an_unused_id_creates_a_new_session(tmp_path: Path) -> None:
+    reported: list[str] = []
+    log = SavedSessions(tmp_path, location(tmp_path)).by_id("mine", reported.append)
     log.close()
 
     assert log.header.id == "mine"
-    assert told == [
+    assert reported == [
         "Warning: No project session found with id 'mine'; creating a new session with that id."
     ]
 
@@ -103,6 +103,6 @@ def test_a_fork_gets_the_id_that_was_asked_for(tmp_path: Path) -> None:
         kept.forked("abc", id="abc")
 
     assert copy.header.id == "mine"
-    assert taken.value.message == f"The session id 'abc' is taken: {file}"
+    assert taken.value.message == f"The session id 'abc' already exists: {file}"
     with closing(kept.by_id("abc", print)) as reopened:  # no lock is left behind
         assert reopened.file == file

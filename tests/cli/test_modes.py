@@ -30,8 +30,8 @@ def test_on_the_screen_everything_is_possible() -> None:
 @pytest.mark.parametrize(
     ("words", "mode", "message"),
     [
-        ("--resume", "print", "--resume needs a screen to choose a session on."),
-        ("--resume", "rpc", "--resume needs a screen to choose a session on."),
+        ("--resume", "print", "--resume needs a terminal to choose a session."),
+        ("--resume", "rpc", "--resume needs a terminal to choose a session."),
         ("@file", "rpc", "@file arguments are not supported in RPC mode"),
     ],
 )

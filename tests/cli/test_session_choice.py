@@ -19,7 +19,7 @@ class Chosen:
     def __init__(
         self, agent_dir: Path, words: str, *, yes: bool = False, can_pick: bool = False
     ) -> None:
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.asked: list[str] = []
 
         def confirm(question: str) -> bool:
@@ -31,7 +31,7 @@ class Chosen:
             {},
             agent_dir=agent_dir,
             confirm=confirm,
-            report=self.told.append,
+            report=self.reported.append,
             can_pick=can_pick,
         )
 
@@ -72,7 +72,7 @@ def test_a_session_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
         Chosen(tmp_path, "--session zz").on(location(tmp_path))
 
 
-def test_a_session_of_another_folder_is_forked_if_the_person_agrees(tmp_path: Path) -> None:
+def test_a_session_of_another_folder_is_forked_if_the_user_agrees(tmp_path: Path) -> None:
     file = keep(location(tmp_path, THERE), "x", id="abc")
     agreed = Chosen(tmp_path, "--session abc", yes=True)
 
@@ -102,7 +102,7 @@ def test_an_exact_id_is_opened_or_begun(tmp_path: Path) -> None:
 
     assert Chosen(tmp_path, "--session-id abc").on(location(tmp_path)) == ("abc", file)
     assert new.on(location(tmp_path))[0] == "ab"
-    assert new.told == [
+    assert new.reported == [
         "Warning: No project session found with id 'ab'; creating a new session with that id."
     ]
 
@@ -124,7 +124,7 @@ def test_resume_opens_the_session_that_its_value_names(tmp_path: Path, value: st
 
 
 @pytest.mark.parametrize(
-    "value", ["zzz", "'fix src/x.py'", "~nobody/x", "no.jsonl", f"/{'x' * 300}", ""]
+    "value", ["zzz", "'fix src/x.py'", "~unknown/x", "no.jsonl", f"/{'x' * 300}", ""]
 )
 def test_where_resume_matches_nothing_a_session_is_to_be_picked(tmp_path: Path, value: str) -> None:
     old = keep(location(tmp_path), "x", id="abc")

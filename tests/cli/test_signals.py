@@ -77,7 +77,7 @@ async def stuck():
             print("goes on", flush=True)
 
 try:
-    asyncio.run(until_signal(stuck(), patience=float(sys.argv[1])))
+    asyncio.run(until_signal(stuck(), grace_seconds=float(sys.argv[1])))
 except KeyboardInterrupt:
     print("closed", flush=True)
 """

@@ -47,7 +47,7 @@ def test_what_is_piped_is_read_to_its_end() -> None:
     assert run(script, "one\ntwo") == ("'one\\ntwo'\n", "")
 
 
-def test_nobody_there_means_no() -> None:
+def test_without_a_terminal_the_answer_is_no() -> None:
     script = "from pi.cli.process import confirm\nprint(confirm('Really? '))\n"
 
     assert run(script, "y\n") == ("False\n", "Really? \n")

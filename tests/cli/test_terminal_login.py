@@ -8,7 +8,7 @@ from tests.cli.program import PATIENCE, Program
 
 ASKING = """
 import asyncio
-from pi.ai.auth.login import AuthUrl, Choice, DeviceCode, Info, Prompt
+from pi.ai.auth.login import AuthUrl, LoginChoice, DeviceCode, Info, Prompt
 from pi.cli.terminal_login import TerminalUI
 
 async def main():
@@ -40,7 +40,7 @@ def test_a_text_is_asked_for() -> None:
 def test_a_choice_is_a_number() -> None:
     body = (
         "print(await ui.ask(Prompt(kind='select', message='Which?', choices="
-        "(Choice(id='a', label='First'), Choice(id='b', label='Second')))))"
+        "(LoginChoice(id='a', label='First'), LoginChoice(id='b', label='Second')))))"
     )
 
     assert talk(body, "9\n2\n") == (
@@ -75,7 +75,7 @@ def test_the_end_of_the_input_ends_the_login() -> None:
     code, out, err = talk("await ui.ask(Prompt(kind='text', message='Who?'))", "")
 
     assert (code, out) == (1, "")
-    assert err.endswith("LoginCancelled: Nothing was typed.\n")
+    assert err.endswith("LoginCancelled: The input ended.\n")
 
 
 def test_pages_and_codes_are_shown_and_no_browser_is_opened() -> None:
@@ -105,8 +105,8 @@ def test_who_names_no_provider_is_asked_for_one(tmp_path: Path) -> None:
 def test_an_unknown_provider_is_an_error(tmp_path: Path) -> None:
     ended = Program.below(tmp_path).run("auth", "login", "gorq")
 
-    assert ended == (1, "", 'Error: There is no provider "gorq". Did you mean groq?\n')
+    assert ended == (1, "", 'Error: Unknown provider "gorq". Did you mean groq?\n')
 
 
-def test_who_needs_no_key_is_told_so(tmp_path: Path) -> None:
+def test_a_provider_that_needs_no_key_is_reported(tmp_path: Path) -> None:
     assert Program.below(tmp_path).run("auth", "login", "demo").err.startswith("Error: ")

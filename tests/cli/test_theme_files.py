@@ -19,12 +19,12 @@ FILES = (
     "home/more/listed.json",
     "package/themes/packed.json",
     "work/given.json",
-    "known/told.json",
+    "known/reported.json",
 )
 
 
 def write_everywhere(folder: Path) -> Machine:
-    """The host of somebody who has all these themes, and settings that name some of them."""
+    """The host of a user who has all these themes, and settings that name some of them."""
     for name in FILES:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -53,14 +53,14 @@ def names(
 
 async def test_themes_come_from_everywhere_and_what_is_nearest_wins(tmp_path: Path) -> None:
     found = await themes(tmp_path, "--theme", "given.json")
-    assert found == ["given", "ours", "mine", "listed", "packed", "told"]
+    assert found == ["given", "ours", "mine", "listed", "packed", "reported"]
 
 
 async def test_a_project_that_is_not_trusted_brings_no_themes(tmp_path: Path) -> None:
-    assert await themes(tmp_path, approve=False) == ["mine", "listed", "packed", "told"]
+    assert await themes(tmp_path, approve=False) == ["mine", "listed", "packed", "reported"]
 
 
-async def test_only_what_is_named_is_there_if_nothing_else_is_wanted(tmp_path: Path) -> None:
+async def test_only_what_is_named_is_there_if_nothing_else_is_requested(tmp_path: Path) -> None:
     assert await themes(tmp_path, "--no-themes", "--theme", "given.json") == ["given"]
 
 
@@ -84,8 +84,8 @@ async def test_a_package_that_is_installed_meanwhile_brings_its_themes(tmp_path:
 async def test_a_package_for_one_run_brings_its_themes(tmp_path: Path) -> None:
     host = write_everywhere(tmp_path)
     (host.agent_dir / "settings.json").unlink()
-    wanted = ExtensionOptions(paths=(f"{tmp_path}/package",))
-    options = SessionOptions(model="demo/tour", approve=False, extensions=wanted)
+    extension_options = ExtensionOptions(paths=(f"{tmp_path}/package",))
+    options = SessionOptions(model="demo/tour", approve=False, extensions=extension_options)
     built = await assemble(tmp_path / "work", host, options)
     await built.session.close()
 

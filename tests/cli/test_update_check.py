@@ -91,24 +91,24 @@ async def test_it_never_delays_what_goes_on_beside_it(tmp_path: Path) -> None:
         writer.close()
 
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
-    told: list[str] = []
+    reported: list[str] = []
     async with server:
         port = server.sockets[0].getsockname()[1]
-        async with check(tmp_path, f"http://127.0.0.1:{port}/").beside(told.append):
+        async with check(tmp_path, f"http://127.0.0.1:{port}/").beside(reported.append):
             await waiting.wait()
 
-    assert told == []
+    assert reported == []
 
 
-async def test_what_is_known_is_told_at_the_end(tmp_path: Path) -> None:
-    told: list[str] = []
+async def test_what_is_known_is_reported_at_the_end(tmp_path: Path) -> None:
+    reported: list[str] = []
     async with site({"/": b"0.10.0"}) as index:
         asking = check(tmp_path, f"{index.url}/")
         await asking.look()
-        async with asking.beside(told.append):
+        async with asking.beside(reported.append):
             pass
 
-    assert told == ["pi 0.10.0 is available; this is 0.9.0."]
+    assert reported == ["pi 0.10.0 is available; this is 0.9.0."]
 
 
 @pytest.mark.trap(287)

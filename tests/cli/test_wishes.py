@@ -12,7 +12,7 @@ def test_what_was_not_said_is_left_to_be_discovered() -> None:
     assert session_options(parse_arguments([])) == SessionOptions()
 
 
-def test_everything_that_was_said_is_wanted() -> None:
+def test_everything_that_was_said_is_requested() -> None:
     words = (
         "--model m --provider p --api-key k --thinking high --models a,b --tools read -xt bash"
         " -nbt -nt -nc -ns --skill s -np --prompt-template t --system-prompt x"

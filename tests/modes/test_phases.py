@@ -6,7 +6,7 @@ from pi.modes.phases import observe_phases, phase, ready
 
 
 class Diary:
-    """Writes down what it is told."""
+    """Writes down what it is notified."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -21,7 +21,7 @@ class Diary:
         self.lines.append("ready")
 
 
-def test_who_watches_is_told_of_phases_inside_phases() -> None:
+def test_an_observer_gets_nested_phases() -> None:
     diary = Diary()
 
     with observe_phases(diary), phase("a"):
@@ -41,7 +41,7 @@ def test_a_phase_that_fails_has_ended_too() -> None:
     assert diary.lines == ["a began", "a ended"]
 
 
-def test_afterwards_and_without_anybody_nothing_is_told() -> None:
+def test_afterwards_and_without_anyone_nothing_is_reported() -> None:
     diary = Diary()
     with observe_phases(diary):
         pass

@@ -19,8 +19,8 @@ async def printed(stage: Stage, *prompts: str) -> tuple[int, str, list[str]]:
     session = await stage.open()
     complaints: list[str] = []
     async with piped() as reader:
-        wanted = [PromptInput(text=prompt) for prompt in prompts]
-        code = await run_print(session, wanted, reader.output, complaints.append)
+        requested = [PromptInput(text=prompt) for prompt in prompts]
+        code = await run_print(session, requested, reader.output, complaints.append)
         output = await reader.everything()
     await session.close()
     return code, output.decode(), complaints
@@ -33,7 +33,7 @@ async def test_the_last_answer_is_printed_and_nothing_else(tmp_path: Path) -> No
 
 
 @pytest.mark.trap(257)
-async def test_a_failure_is_told_beside_the_output(tmp_path: Path) -> None:
+async def test_a_failure_is_reported_beside_the_output(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("first"), BadRequest("400: no", status=400))
 
     assert await printed(stage, "a", "b") == (1, "", ["400: no"])

@@ -96,7 +96,7 @@ async def test_thoughts_are_hidden_although_the_settings_cannot_be_written(tmp_p
         assert file.read_text() == "{broken"
 
 
-async def test_a_failed_answer_is_told_in_the_transcript(tmp_path: Path) -> None:
+async def test_a_failed_answer_is_reported_in_the_transcript(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, ProviderError("The key is wrong."))
     async with theatre.playing():
         theatre.send("hello")
@@ -131,7 +131,7 @@ async def test_the_transcript_is_the_same_on_terminals_without_colours(tmp_path:
     assert "48;" not in "".join(theatre.terminal.output)
 
 
-async def test_code_is_indented_as_the_person_likes_it(tmp_path: Path) -> None:
+async def test_code_is_indented_as_the_user_likes_it(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says("```\nprint(1)\n```"))
     theatre.stage.write(".pi/agent/settings.json", '{"markdown": {"codeBlockIndent": "| "}}')
     async with theatre.playing():

@@ -22,7 +22,7 @@ async def test_a_draft_survives_the_end_of_the_program(tmp_path: Path) -> None:
     again = Theatre(tmp_path)
     async with again.playing():
         await again.sees("\na long thought\n")
-        await again.sees("The draft of a session that ended early is back.")
+        await again.sees("Restored the draft of a session that ended unexpectedly.")
 
 
 async def test_a_draft_is_on_disk_while_it_is_written_and_gone_when_it_is_sent(

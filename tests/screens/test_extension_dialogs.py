@@ -46,7 +46,7 @@ async def question(args, ctx):
         ("editor", "Your story?", [ESCAPE], "None"),
     ],
 )
-async def test_an_extension_asks_and_the_person_answers(
+async def test_an_extension_asks_and_the_user_answers(
     tmp_path: Path, kind: str, shown: str, keys: list[str], answer: str
 ) -> None:
     async with extended(tmp_path, ASKING).playing() as theatre:
@@ -208,7 +208,7 @@ async def test_a_component_of_an_extension_takes_the_keys(tmp_path: Path, args: 
         await theatre.sees("back")
 
 
-async def test_a_component_that_fails_is_taken_away_and_told(tmp_path: Path) -> None:
+async def test_a_component_that_fails_is_taken_away_and_reported(tmp_path: Path) -> None:
     async with extended(tmp_path, COUNTER).playing() as theatre:
         theatre.send("/count")
         await theatre.sees("Count: 0")

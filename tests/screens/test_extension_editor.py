@@ -58,7 +58,7 @@ async def test_a_key_of_an_extension_does_what_it_is_for(tmp_path: Path) -> None
         await theatre.sees("shortcut:f6: no such luck")
 
 
-async def test_a_key_that_means_something_already_stays_as_it_is_and_that_is_told(
+async def test_a_key_that_means_something_already_stays_as_it_is_and_that_is_reported(
     tmp_path: Path,
 ) -> None:
     source = """
@@ -70,7 +70,7 @@ async def test_a_key_that_means_something_already_stays_as_it_is_and_that_is_tol
         await theatre.sees("wants the key ctrl+p, which is app.model.cycleForward")
         await theatre.sees("wants the key hyper+q, which there is not")
         theatre.type(CTRL_P)
-        await theatre.sees("There is no other model to change to.")
+        await theatre.sees("Only one model is available.")
         theatre.type("\x13")
         await theatre.sees("free in the editor")
         assert "mine" not in theatre.screen
@@ -97,7 +97,7 @@ async def test_an_extension_completes_what_it_knows(tmp_path: Path) -> None:
         await theatre.sees("see #42")
 
 
-async def test_a_provider_that_fails_is_told_and_asked_no_more(tmp_path: Path) -> None:
+async def test_a_provider_that_fails_is_reported_and_asked_no_more(tmp_path: Path) -> None:
     source = """
     class Broken:
         async def get_suggestions(self, lines, row, col, *, force):
@@ -117,13 +117,13 @@ async def test_arguments_of_a_command_are_completed(tmp_path: Path) -> None:
     async def wake(args, ctx):
         ctx.ui.notify(f"woke {args}")
 
-    pi.register_command("wake", wake, completions=lambda prefix: ["everybody"])
+    pi.register_command("wake", wake, completions=lambda prefix: ["all"])
     """
     async with extended(tmp_path, source).playing() as theatre:
         theatre.type("/wake ")
-        await theatre.sees("everybody")
+        await theatre.sees("all")
         theatre.type(TAB)
-        await theatre.sees("/wake everybody")
+        await theatre.sees("/wake all")
 
 
 async def test_an_extension_sees_every_key_first(tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ async def test_a_text_with_a_prefix_goes_to_the_extension_that_has_it(tmp_path: 
         await theatre.loses("python")
 
 
-async def test_a_mode_that_fails_is_told(tmp_path: Path) -> None:
+async def test_a_mode_that_fails_is_reported(tmp_path: Path) -> None:
     source = """
     async def run(text, ctx):
         raise ValueError("no kernel")

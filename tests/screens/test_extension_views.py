@@ -36,7 +36,7 @@ async def note(args, ctx):
 @pi.command("mark")
 async def mark(args, ctx):
     await pi.append_entry("mark", args)
-    await pi.append_entry("unseen", "nobody draws this")
+    await pi.append_entry("unseen", "unknown draws this")
 """
 
 
@@ -53,7 +53,7 @@ async def test_an_extension_draws_its_messages_and_entries(tmp_path: Path) -> No
         await theatre.sees("An answer.")
         theatre.type(CTRL_O)
         await theatre.sees("remember whole")
-        assert "nobody draws this" not in theatre.tape
+        assert "unknown draws this" not in theatre.tape
         await theatre.rests()
         check("extension-views", theatre.screen)
 
@@ -74,7 +74,7 @@ async def test_entries_of_an_extension_are_drawn_again_where_they_were(tmp_path:
         assert places == sorted(places)
 
 
-async def test_a_view_that_fails_is_told_once_and_the_usual_one_draws(tmp_path: Path) -> None:
+async def test_a_view_that_fails_is_reported_once_and_the_usual_one_draws(tmp_path: Path) -> None:
     async with extended(tmp_path, NOTES, rows=40).playing() as theatre:
         theatre.send("/note bad")
         await theatre.sees("cannot draw this")

@@ -139,7 +139,7 @@ async def test_shift_tab_changes_how_much_the_model_thinks(tmp_path: Path) -> No
         await theatre.sees("Thinking: high")
 
 
-async def test_ctrl_p_without_another_model_says_so(tmp_path: Path) -> None:
+async def test_ctrl_p_without_another_model_reports_it(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     async with theatre.playing():
         await theatre.sees("(faux) faux")

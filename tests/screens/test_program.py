@@ -90,11 +90,11 @@ def test_a_draft_survives_when_the_program_is_killed(tmp_path: Path) -> None:
         ada.program.wait(PATIENCE)
     with person(cli, *TOUR) as ada:
         ada.sees("\na long thought\n")
-        ada.sees("The draft of a session that ended early is back.")
+        ada.sees("Restored the draft of a session that ended unexpectedly.")
         assert len(drafts(cli)) == 1
 
 
-def test_what_the_person_has_started_ends_with_the_program(tmp_path: Path) -> None:
+def test_what_the_user_has_started_ends_with_the_program(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     with person(cli, *TOUR) as ada:
         ada.sees("(demo) tour")
@@ -124,7 +124,7 @@ def number_in(path: Path) -> int:
 
 
 def until(happened: Callable[[], bool]) -> None:
-    """Wait for something that nobody tells of."""
+    """Wait for something that no one shows of."""
     end = time.monotonic() + PATIENCE
     while not happened():
         assert time.monotonic() < end

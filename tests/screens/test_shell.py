@@ -23,7 +23,7 @@ async def test_a_command_behind_an_exclamation_mark_runs_and_is_kept(tmp_path: P
         await theatre.until(lambda: "bashExecution" in kinds(session))
 
 
-async def test_the_border_tells_that_a_command_is_being_written(tmp_path: Path) -> None:
+async def test_the_border_shows_that_a_command_is_being_written(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     async with theatre.playing():
         await theatre.sees("(faux) faux")
@@ -43,7 +43,7 @@ async def test_folding_does_not_clear_the_output_of_a_running_command(tmp_path: 
         await theatre.sees("   3")
         theatre.type(CTRL_O)
         theatre.type(CTRL_T)
-        await theatre.sees("Thoughts are hidden.")
+        await theatre.sees("Thinking is hidden.")
         await theatre.sees("   3")
         await gate.open("the rest")
         await theatre.sees("   the rest")

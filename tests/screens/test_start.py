@@ -87,7 +87,7 @@ async def test_keys_of_a_message_do_not_answer_whether_a_project_is_trusted(
 
 
 @pytest.mark.trap(202)
-async def test_whoever_writes_without_looking_does_not_trust_a_project(tmp_path: Path) -> None:
+async def test_type_ahead_does_not_trust_a_project(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says("Hello to you."))
     folder = Path("/somewhere/project")
     answers: list[TrustChoice | None] = []
@@ -112,14 +112,14 @@ async def test_whoever_writes_without_looking_does_not_trust_a_project(tmp_path:
     assert answers == [TrustChoice(trusted=True, directory=folder, remember=False)]
 
 
-async def test_what_was_loaded_is_told_in_a_line(tmp_path: Path) -> None:
+async def test_what_was_loaded_is_reported_in_a_line(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     theatre.lines = ("pi 1.0 · AGENTS.md · 2 skills",)
     async with theatre.playing():
         await theatre.sees("pi 1.0 · AGENTS.md · 2 skills")
 
 
-async def test_a_quiet_start_tells_nothing(tmp_path: Path) -> None:
+async def test_a_quiet_start_shows_nothing(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     theatre.stage.write(".pi/agent/settings.json", '{"quietStartup": true}')
     theatre.lines = ("pi 1.0",)
@@ -135,7 +135,7 @@ async def test_messages_of_the_command_line_are_sent_at_once(tmp_path: Path) -> 
         await theatre.sees("The first answer.")
 
 
-async def test_wrong_key_bindings_are_told_and_harm_nobody(tmp_path: Path) -> None:
+async def test_invalid_key_bindings_are_reported(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     theatre.stage.write(".pi/agent/keybindings.json", '{"app.exit": "hyper+q"}')
     async with theatre.playing():
@@ -143,8 +143,8 @@ async def test_wrong_key_bindings_are_told_and_harm_nobody(tmp_path: Path) -> No
 
 
 async def test_a_session_that_cannot_be_opened_ends_the_application(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, model="nobody/nothing")
-    with pytest.raises(PiError, match="nobody/nothing"):
+    theatre = Theatre(tmp_path, model="unknown/nothing")
+    with pytest.raises(PiError, match="unknown/nothing"):
         async with theatre.starting():
             await theatre.until(lambda: theatre.app.has_ended)
 
@@ -159,7 +159,7 @@ async def test_the_window_is_named_by_the_folder_and_the_session(tmp_path: Path)
         await theatre.sees("~/project • Tidy up")
 
 
-async def test_the_end_tells_how_to_come_back(tmp_path: Path) -> None:
+async def test_the_end_shows_how_to_come_back(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     async with theatre.playing():
         pass
@@ -181,9 +181,9 @@ async def test_the_keyboard_is_spoken_to_as_the_terminal_answers(tmp_path: Path)
         assert theatre.screen.count("─" * 80) == 2
 
 
-async def test_a_welcome_that_fails_is_told_and_the_session_goes_on(tmp_path: Path) -> None:
+async def test_a_welcome_that_fails_is_reported_and_the_session_goes_on(tmp_path: Path) -> None:
     async def welcome(ui: Ui) -> None:
-        raise PiError("Nobody answers.", hint="Try again later.")
+        raise PiError("No one answers.", hint="Try again later.")
 
     async def news() -> str:
         return "There is a newer version."
@@ -191,7 +191,7 @@ async def test_a_welcome_that_fails_is_told_and_the_session_goes_on(tmp_path: Pa
     theatre = Theatre(tmp_path, says("Hello to you."))
     theatre.welcome, theatre.news = welcome, news
     async with theatre.playing():
-        await theatre.sees("✗ Nobody answers.")
+        await theatre.sees("✗ No one answers.")
         await theatre.sees("There is a newer version.")
         theatre.send("hello")
         await theatre.sees("Hello to you.")

@@ -78,7 +78,7 @@ async def test_a_big_diff_does_not_write_the_history_again(tmp_path: Path) -> No
         assert "\x1b[3J" not in "".join(theatre.terminal.output)
 
 
-async def test_what_goes_wrong_meanwhile_is_told_below_the_answer(tmp_path: Path) -> None:
+async def test_what_goes_wrong_meanwhile_is_reported_below_the_answer(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says(long_answer(300)), columns=60, rows=20)
     async with theatre.playing():
         theatre.send("go")

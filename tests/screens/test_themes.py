@@ -21,7 +21,7 @@ def write_theme(theatre: Theatre, name: str, accent: str) -> Path:
     return theatre.stage.write(f".pi/agent/themes/{name}.json", json.dumps(theme))
 
 
-async def test_a_theme_of_the_person_is_used_and_followed_when_it_changes(tmp_path: Path) -> None:
+async def test_a_theme_of_the_user_is_used_and_followed_when_it_changes(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     theatre.stage.write(".pi/agent/settings.json", '{"theme": "mine"}')
     path = write_theme(theatre, "mine", "#102030")
@@ -37,7 +37,7 @@ async def test_a_theme_of_the_person_is_used_and_followed_when_it_changes(tmp_pa
         )
 
 
-async def test_a_theme_that_does_not_exist_is_told(tmp_path: Path) -> None:
+async def test_a_theme_that_does_not_exist_is_reported(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     theatre.stage.write(".pi/agent/settings.json", '{"theme": "nothing"}')
     async with theatre.playing():

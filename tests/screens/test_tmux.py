@@ -161,7 +161,7 @@ def test_a_resize_loses_nothing(open_pane: OpenPane) -> None:
     pane.keys("hello", "Enter")
     pane.sees("That was the tour")
     pane.until(lambda: "esc to interrupt" not in pane.tape)
-    # Nothing is written meanwhile: tmux tells of another size only after it has made it.
+    # Nothing is written meanwhile: tmux shows of another size only after it has made it.
     pane.resize(60, 20)
 
     lines = ("▌ hello", "✓ $ pwd; ls | head", "And read it back.", "That was the tour")

@@ -1,7 +1,7 @@
-"""Words of the command line that only extensions know: options and commands.
+"""Options and subcommands of extensions.
 
-Most options are declared in manifests, which are read without running anything; others are known
-once extensions are loaded.
+Most options are declared in manifests, which are read without running code. Others are known only
+after the extensions are loaded.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from pi.coding.extension_host.discovery.manifest import ALWAYS, ExtensionFlag, S
 from pi.coding.resources.sources import Place, is_there
 
 LOADING_NOTHING = frozenset({"list_models", "export"})
-"""Options with which no extension is loaded."""
+"""Options that load no extension."""
 
 
 class ManifestOptions(Record):
-    """What manifests say."""
+    """Flags and subcommands declared in manifests."""
 
     flags: tuple[Flag, ...] = ()
     subcommands: dict[str, Subcommand] = field(default_factory=dict)
     is_complete: bool = True
-    """Whether no extension here can have flags that it does not declare."""
+    """Whether all flags of the extensions found here are declared."""
 
 
 def resolve_options(arguments: Arguments, flags: Iterable[tuple[str, ExtensionFlag]]) -> Arguments:
-    """What was said, now that the flags of extensions are known, with the names of their owners.
+    """Returns the arguments parsed with the flags of extensions and the names of their owners.
 
-    ``UsageError`` for an option that nobody knows, and for one that lacks its value.
+    Raises ``UsageError`` for an unknown option or a missing value.
     """
-    if not arguments.undecided:
+    if not arguments.unresolved_words:
         return arguments
     return _parsed_again(arguments, [extension_flag(owner, flag) for owner, flag in flags])
 
@@ -51,8 +51,8 @@ def resolve_options(arguments: Arguments, flags: Iterable[tuple[str, ExtensionFl
 def resolve_options_from_manifests(
     arguments: Arguments, environ: Mapping[str, str], cwd: Path
 ) -> Arguments:
-    """The same from manifests alone, if they are enough for it: then nothing has to be loaded."""
-    if not arguments.undecided:
+    """Returns the same from manifests alone, if they are sufficient, so that nothing is loaded."""
+    if not arguments.unresolved_words:
         return arguments
     declared = read_manifest_options(arguments, environ, cwd)
     known = {flag.name.removeprefix("--") for flag in declared.flags}
@@ -65,7 +65,7 @@ def resolve_options_from_manifests(
 def parse_extension_subcommand(
     words: Sequence[str], environ: Mapping[str, str], cwd: Path
 ) -> Arguments | None:
-    """What ``words`` say if the first is a command of an extension; ``None`` if it is none."""
+    """Parses ``words`` if the first is a subcommand of an extension; otherwise ``None``."""
     arguments = parse_arguments(words[1:])
     found = read_manifest_options(arguments, environ, cwd).subcommands.get(words[0])
     if found is None:
@@ -77,7 +77,7 @@ def parse_extension_subcommand(
 def read_manifest_options(
     arguments: Arguments, environ: Mapping[str, str], cwd: Path
 ) -> ManifestOptions:
-    """What manifests declare, apart from those of a project, which is left alone."""
+    """Reads the manifests of all extensions except those of a project: trust is not decided yet."""
     agent_dir = agent_directory(environ)
     settings = _settings(agent_dir)
     explicit = arguments.texts("extension") or ()
@@ -91,7 +91,7 @@ def read_manifest_options(
     for candidate in _candidates(arguments, agent_dir, settings, cwd):
         try:
             manifest = candidate.declared()
-        except PiError:  # told when it is loaded
+        except PiError:  # reported when the extension is loaded
             continue
         name = manifest.name or candidate.name
         flags += (extension_flag(name, flag_of(*each)) for each in manifest.flags.items())
@@ -101,7 +101,7 @@ def read_manifest_options(
 
 
 def extension_flag(owner: str, flag: ExtensionFlag) -> Flag:
-    """The flag of an extension as a row of the command line."""
+    """Converts the flag of an extension to a row of the command line."""
     return Flag(
         name=f"--{flag.name}",
         group=f"Extension {owner}",
@@ -112,7 +112,7 @@ def extension_flag(owner: str, flag: ExtensionFlag) -> Flag:
 
 
 def _parsed_again(arguments: Arguments, flags: Sequence[Flag]) -> Arguments:
-    again = parse_arguments(arguments.undecided, flags)
+    again = parse_arguments(arguments.unresolved_words, flags)
     return replace(again, command=arguments.command, options=arguments.options | again.options)
 
 
@@ -130,7 +130,7 @@ def _candidates(
 
 
 def _of_packages(listed: object, agent_dir: Path) -> Iterator[Candidate]:
-    # Not at the top: most people have no packages, and --help should be quick.
+    # Deferred: most users have no packages, and --help should be quick.
     from pi.coding.packages.discovery import Layer, find_packages
     from pi.coding.packages.entries import read_entries
     from pi.coding.packages.source import PackageLocation
@@ -141,7 +141,7 @@ def _of_packages(listed: object, agent_dir: Path) -> Iterator[Candidate]:
 
 
 def _settings(agent_dir: Path) -> dict[str, object]:
-    """The person's settings; whoever needs them says what is wrong with them."""
+    """Reads the user's settings. Errors in them are reported when a session loads them."""
     try:
         content = read_regular(agent_dir / "settings.json")
         return msgspec.json.decode(content.removeprefix(BOM_UTF8), type=dict)
@@ -150,4 +150,4 @@ def _settings(agent_dir: Path) -> dict[str, object]:
 
 
 def _ignore(text: str) -> None:
-    """What is wrong with an extension is told when it is loaded."""
+    """Ignores errors of extensions: they are reported when the extension is loaded."""

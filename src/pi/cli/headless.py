@@ -1,4 +1,4 @@
-"""Print, JSON and RPC mode: a session from the command line to its exit code."""
+"""Print, JSON and RPC mode: runs a session and returns its exit code."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from pi.modes.headless import PromptInput
 from pi.modes.phases import phase
 from pi.modes.stdio import Output
 
-if TYPE_CHECKING:  # loaded with the first extension
+if TYPE_CHECKING:  # deferred until the first extension is loaded
     from pi.coding.extension_host.watchdog import Stalled
 
 
@@ -41,18 +41,20 @@ def run(
     mode: Mode,
     when_ready: Callable[[], None] = lambda: None,
 ) -> int:
-    """Do it; the exit code. ``KeyboardInterrupt`` after Ctrl+C, when everything is saved.
+    """Runs the mode and returns the exit code.
 
-    ``when_ready`` is called once everything is loaded and the conversation is about to begin.
+    Raises ``KeyboardInterrupt`` after Ctrl+C, once everything is saved.
+
+    ``when_ready`` is called after loading, before the first prompt is sent.
     """
     try:
         with protocol_output() as stdout:
             return run_until_signal(_run(arguments, environ, mode, stdout, when_ready))
     except OpenCancelled:
         return 0
-    except (NoModel, NoMatchingSession) as problem:
-        # Told without "Error:", as the original does it.
-        print_error(f"{problem.message}\n{problem.hint}".rstrip())
+    except (NoModel, NoMatchingSession) as error:
+        # Printed without "Error:", like the original.
+        print_error(f"{error.message}\n{error.hint}".rstrip())
         return 1
 
 
@@ -66,10 +68,10 @@ async def _run(
     cwd, host = Path.cwd(), Machine.of(environ, report=print_error)
     for warning in warnings(arguments):
         print_error(warning)
-    said = await _reading(mode, cwd, host.home)
-    prompts = said(arguments)
-    if mode != "rpc" and not arguments.undecided and "resume" not in arguments.options:
-        _check_prompts(prompts)  # before anything is opened, where that is possible
+    build = await _reading(mode, cwd, host.home)
+    prompts = build(arguments)
+    if mode != "rpc" and not arguments.unresolved_words and "resume" not in arguments.options:
+        _check_prompts(prompts)  # before a session is opened, where possible
     choice = SessionResolver(
         arguments, host.environ, agent_dir=host.agent_dir, confirm=confirm, report=print_error
     )
@@ -88,10 +90,10 @@ async def _run(
     when_ready()
     output = Output(stdout)
     try:
-        if arguments.undecided:
+        if arguments.unresolved_words:
             from pi.cli.extension_options import resolve_options
 
-            prompts = said(resolve_options(arguments, built.session.extensions.flags()))
+            prompts = build(resolve_options(arguments, built.session.extensions.flags()))
         if mode != "rpc":
             _check_prompts(prompts)
         async with _looking_for_updates(host, mode):
@@ -104,26 +106,26 @@ async def _run(
     if output.failure is not None:
         print_error(f"Error: Cannot write the output: {output.failure.strerror}")
         return 1
-    # Why a session could not be kept was told when it happened.
+    # A session that could not be saved was reported when it happened.
     return code or int(built.session.facts.problem is not None)
 
 
 async def _reading(
     mode: Mode, cwd: Path, home: Path
 ) -> Callable[[Arguments], Sequence[PromptInput]]:
-    """What gives the prompts of a command line, with what was piped; none for a client of RPC."""
+    """Returns a function that builds the prompts with piped input; without prompts for RPC."""
     if mode == "rpc":
         return lambda arguments: ()
     piped = await piped_input()
     return lambda arguments: build_prompts(
-        arguments.said, arguments.files, piped, cwd=cwd, home=home
+        arguments.prompts, arguments.files, piped, cwd=cwd, home=home
     )
 
 
 def _start_log(host: Machine) -> Callable[[], None]:
-    """Keep a log if a variable asks for details; returns what ends that.
+    """Writes a log if a variable requests details; returns a function that closes it.
 
-    Otherwise only the screen keeps one: here warnings go to standard error.
+    Without a screen, warnings go to standard error, so there is no log by default.
     """
     if host.environ.get("PI_CODEX_DEBUG"):
         from pi.modes.log_file import CODEX_DEBUG, is_detailed, start_log
@@ -134,23 +136,23 @@ def _start_log(host: Machine) -> Callable[[], None]:
 
 
 def _check_prompts(prompts: Sequence[PromptInput]) -> None:
-    """Raise if there is nothing to send: an empty success would hide a mistake in a script."""
+    """Raises ``UsageError`` without a prompt: an empty success would hide a mistake in a script."""
     if not prompts:
-        raise UsageError('No prompt: write one, as in `pi -p "hello"`, or pipe text into pi.')
+        raise UsageError('No prompt given. Use `pi -p "hello"`, or pipe text into pi.')
 
 
 async def _embedded_model(host: Machine) -> Model | None:
     from pi.cli.subcommands.models import (
-        embedded_model,  # its HTTP client is for those who have no key
+        embedded_model,  # deferred: its HTTP client is only needed without a key
     )
 
     return await embedded_model(host)
 
 
 def _name_stalled(stalled: Stalled) -> None:
-    """Say who holds everything up; called beside the thread that hangs."""
-    where = f"{stalled.owner.path} does not return from {stalled.function}"
-    print_error(f"Warning: {where}: nothing else can happen. Ctrl+C ends pi.")
+    """Reports the blocking extension; called from a watchdog thread."""
+    where = f"Extension {stalled.owner.path} is blocking in {stalled.function}"
+    print_error(f"Warning: {where}. Press Ctrl+C to quit.")
 
 
 async def _mode(
@@ -176,7 +178,7 @@ async def _mode(
 
 
 async def _while_read(work: Coroutine[Any, Any, int], output: Output) -> int:
-    """What ``work`` gives; 0 as soon as nobody reads any more, because then nobody wants it."""
+    """Returns the result of ``work``, or 0 as soon as the output is closed by its reader."""
     task = asyncio.ensure_future(work)
     broken = asyncio.ensure_future(output.broken.wait())
     try:
@@ -189,7 +191,7 @@ async def _while_read(work: Coroutine[Any, Any, int], output: Output) -> int:
 
 
 def _looking_for_updates(host: Machine, mode: Mode) -> AbstractAsyncContextManager[None]:
-    """Only for a person who looks on: programs are told nothing."""
+    """Looks for updates only in print mode on a terminal, not for programs."""
     if mode != "print" or not sys.stderr.isatty():
         return nullcontext()
     from pi.cli.update_check import UpdateCheck
@@ -198,7 +200,7 @@ def _looking_for_updates(host: Machine, mode: Mode) -> AbstractAsyncContextManag
 
 
 def _introduce(built: AssembledSession, *, verbose: bool) -> None:
-    """Say what the person should know before it begins."""
+    """Prints notes for the user before the session starts."""
     if built.note:
         print_error(built.note)
     if verbose:

@@ -1,4 +1,4 @@
-"""The session of the interactive mode, opened behind the screen: questions are asked on it."""
+"""Opens the session of the interactive mode; questions are shown on the screen."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 HINT = "To resume this session: pi --session {id}"
-LOSS = "Not everything that was said could be saved."
+LOSS = "The session could not be saved completely."
 
 Chosen: TypeAlias = tuple[AssembledSession, SessionResolver]
 """A session, and how its file was found."""
@@ -49,26 +49,26 @@ async def open_session(
     opening: OpenContext,
     when_ready: Callable[[], None],
 ) -> OpenedSession:
-    """What the command line asks for. ``when_ready`` is called once everything is loaded."""
+    """Opens the session of a command line. ``when_ready`` is called after everything is loaded."""
     cwd, host = Path.cwd(), Machine.of(environ, report=opening.report)
 
     def prompts_of(arguments: Arguments) -> Sequence[PromptInput]:
-        return build_prompts(arguments.said, arguments.files, "", cwd=cwd, home=host.home)
+        return build_prompts(arguments.prompts, arguments.files, "", cwd=cwd, home=host.home)
 
     for warning in warnings(arguments):
         opening.report(warning)
     prompts = prompts_of(arguments)
     with phase("session:open"):
         built, choice = await _chosen(arguments, host, cwd, opening)
-    if arguments.undecided:
+    if arguments.unresolved_words:
         arguments = await _decided(arguments, built)
         prompts = prompts_of(arguments)
     if choice.must_pick and (value := arguments.text("resume")):
-        # It names no session, so it is what to say in the one that is picked.
+        # The value matches no session, so it is the first prompt of the one that is picked.
         prompts = prompts_of(replace(arguments, messages=(value, *arguments.messages)))
     when_ready()
     if environ.get("PI_TIMING") == "x":
-        opening.ui.quit()  # only the start was wanted
+        opening.ui.quit()  # only the start-up was requested
     return OpenedSession(
         port=built.session,
         host=host,
@@ -85,11 +85,13 @@ async def open_session(
 
 
 async def _chosen(arguments: Arguments, host: Machine, cwd: Path, opening: OpenContext) -> Chosen:
-    """The session; if somebody else has it open, a fork of it for who wants one."""
+    """Opens the session; if another process has it open, offers a fork of it."""
     try:
         return await _confirmed(arguments, host, cwd, opening)
     except SessionInUse as busy:
-        from pi.modes.interactive.dialogs.opening import ask_fork_busy_session  # seldom needed
+        from pi.modes.interactive.dialogs.opening import (
+            ask_fork_busy_session,
+        )  # deferred: rarely needed
 
         if not await ask_fork_busy_session(opening.ui, busy):
             raise OpenCancelled("") from busy
@@ -101,11 +103,11 @@ async def _chosen(arguments: Arguments, host: Machine, cwd: Path, opening: OpenC
 async def _confirmed(
     arguments: Arguments, host: Machine, cwd: Path, opening: OpenContext
 ) -> Chosen:
-    """The session; a question on the way is asked on the screen, and then it starts over."""
+    """Opens the session; asks open questions on the screen, then starts again with the answers."""
     try:
         return await _in_some_folder(arguments, host, cwd, opening)
     except _Unanswered as unanswered:
-        from pi.modes.interactive.dialogs.questions import confirm  # seldom needed
+        from pi.modes.interactive.dialogs.questions import confirm  # deferred: rarely needed
 
         title, _, question = str(unanswered).partition("\n")
         answer = await confirm(opening.ui, title, question.removesuffix("[y/N] ").strip())
@@ -120,7 +122,7 @@ async def _in_some_folder(
     *,
     answers: Sequence[bool] = (),
 ) -> Chosen:
-    """The session; if its folder is gone, in this one for who wants that."""
+    """Opens the session; if its folder is missing, offers the current folder."""
     try:
         return await _assembled(arguments, host, cwd, opening, answers=answers)
     except DirectoryGone as gone:
@@ -140,7 +142,7 @@ async def _assembled(
     answers: Sequence[bool] = (),
     stays_if_gone: bool = False,
 ) -> Chosen:
-    """The session, with the answers to what the choice of its file asks."""
+    """Opens the session with the known answers to the questions of the resolver."""
     choice = SessionResolver(
         arguments,
         host.environ,
@@ -163,11 +165,11 @@ async def _assembled(
 
 
 class _Unanswered(Exception):
-    """The person has to be asked first."""
+    """A question has to be shown to the user first."""
 
 
 def _confirming(answers: Sequence[bool]) -> Callable[[str], bool]:
-    """Gives the answers that are known, one after the other; then the person has to be asked."""
+    """Returns the known answers one after another; then raises the open question."""
     known = iter(answers)
 
     def confirm(question: str) -> bool:
@@ -179,8 +181,10 @@ def _confirming(answers: Sequence[bool]) -> Callable[[str], bool]:
 
 
 async def _decided(arguments: Arguments, built: AssembledSession) -> Arguments:
-    """What was said, now that the flags of extensions are known."""
-    from pi.cli.extension_options import resolve_options  # most command lines have no such flags
+    """Returns the arguments parsed with the flags of extensions."""
+    from pi.cli.extension_options import (
+        resolve_options,
+    )  # deferred: most command lines have no such flags
 
     try:
         return resolve_options(arguments, built.session.extensions.flags())
@@ -190,7 +194,7 @@ async def _decided(arguments: Arguments, built: AssembledSession) -> Arguments:
 
 
 def _leave(built: AssembledSession, choice: SessionResolver, host: Machine) -> str:
-    """Let ``--continue`` find the session again, and say how else to come back to it."""
+    """Records the session for ``--continue`` and returns the hint how to resume it."""
     facts = built.session.facts
     choice.remember(facts.file, built.session.cwd, host.clock)
     lines = [LOSS] if facts.problem is not None else []
@@ -200,7 +204,7 @@ def _leave(built: AssembledSession, choice: SessionResolver, host: Machine) -> s
 
 
 def _lines(built: AssembledSession, *, verbose: bool) -> list[str]:
-    """What the person reads at the start: everything, or a line."""
+    """Returns the start-up text: the full report, or one line."""
     if verbose:
         from pi.cli.session_setup import verbose_report
 
@@ -231,7 +235,7 @@ async def _welcome(ui: Ui) -> None:
 
 
 async def _news(host: Machine) -> str:
-    """Whether there is a newer version; asked at most once a day."""
+    """Returns a notice about a newer version; the index is queried at most once a day."""
     from pi.cli.update_check import UpdateCheck
 
     check = UpdateCheck(host)
@@ -239,7 +243,7 @@ async def _news(host: Machine) -> str:
     return check.notice()
 
 
-# Which theme files a session may use: named, or of the project, the person, packages.
+# Theme files of a session: given by option, of the project, of the user, of packages.
 
 
 _FOLDER = "themes"
@@ -253,10 +257,10 @@ def session_themes(
     cwd: Path,
     of_extensions: Iterable[Path] = (),
 ) -> list[Path]:
-    """The files, what wins first. They are looked for anew each time; none is read.
+    """Returns the theme files in order of precedence. They are searched each time and not read.
 
-    ``cwd`` is where the command line was written, ``of_extensions`` are files and folders that
-    extensions know of.
+    ``cwd`` is the folder of the command line, ``of_extensions`` are files and folders of
+    extensions.
     """
     given = [cwd / expand_home(path) for path in arguments.texts("theme") or ()]
     named = list(_files(given))
@@ -280,7 +284,7 @@ def theme_paths(
     trusted: bool,
     others: Iterable[Path] = (),
 ) -> list[Path]:
-    """The theme files of the settings, of both folders of themes and of ``others``."""
+    """Returns the theme files of the settings, of both theme folders and of ``others``."""
     lists = (_selection(settings, "project", project), _selection(settings, "user", agent_dir))
     places = [project / _FOLDER] if trusted else []
     places.append(agent_dir / _FOLDER)
@@ -290,7 +294,7 @@ def theme_paths(
 
 
 def _selection(settings: Settings, scope: str, base: Path) -> Selection:
-    """What a settings file says of themes; a project's says nothing before it is trusted."""
+    """Returns the ``themes`` of a settings file; a project's file only if it is trusted."""
     listed = settings.layer(scope, (_FOLDER,))
     entries = listed if isinstance(listed, list) else []
     return Selection.of([entry for entry in entries if isinstance(entry, str)], base)

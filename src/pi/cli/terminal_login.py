@@ -1,4 +1,4 @@
-"""``pi auth login``: a login with plain questions, for terminals without the screen."""
+"""``pi auth login``: a login with plain prompts, without the full screen."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from pi.cli.process import print_error
 
 
 class TerminalUI:
-    """Asks on standard error and reads lines; whoever logs in may take a question back."""
+    """Prompts on standard error and reads lines; the login can cancel a prompt."""
 
     def __init__(self) -> None:
         self._lines = TypedLines()
 
     async def ask(self, prompt: LoginPrompt) -> str:
-        """The answer; ``LoginCancelled`` at the end of the input."""
+        """Returns the answer. Raises ``LoginCancelled`` at the end of the input."""
         for number, choice in enumerate(prompt.choices, 1):
             print_error(f"  {number}  {one_line(choice.label)}")
         while True:
@@ -41,7 +41,7 @@ class TerminalUI:
             print_error(f"Type a number from 1 to {len(prompt.choices)}.")
 
     def notify(self, notice: Notice) -> None:
-        """Show it."""
+        """Prints a notice."""
         match notice:
             case AuthUrl(url=url, instructions=instructions):
                 print_error(f"{sanitise(instructions)}\n{one_line(url)}")
@@ -54,14 +54,16 @@ class TerminalUI:
         with _unseen() if secret else nullcontext():
             line = await self._lines.next()
         if line is None:
-            raise LoginCancelled("Nothing was typed.")
+            raise LoginCancelled("The input ended.")
         return line.strip()
 
 
-async def login(wanted: str | None, credentials: Credentials, *, with_key: bool = False) -> None:
-    """Log in to a provider, or store a key for one that has no login."""
+async def login(
+    provider_name: str | None, credentials: Credentials, *, with_key: bool = False
+) -> None:
+    """Logs in to a provider, or stores an API key for one without a login."""
     ui: LoginUI = TerminalUI()
-    row = await _provider(wanted, credentials, ui)
+    row = await _provider(provider_name, credentials, ui)
     if with_key or row.login is None:
         if not row.needs_key:
             raise PiError(f"{row.name} needs no key.")
@@ -84,18 +86,18 @@ async def login(wanted: str | None, credentials: Credentials, *, with_key: bool 
         await services.close()
 
 
-async def _provider(wanted: str | None, credentials: Credentials, ui: LoginUI) -> Provider:
+async def _provider(provider_name: str | None, credentials: Credentials, ui: LoginUI) -> Provider:
     rows = credentials.rows()
-    if wanted is None:
+    if provider_name is None:
         print_error(", ".join(id for id, row in rows.items() if row.login or row.needs_key))
-        wanted = await ui.ask(LoginPrompt(kind="text", message="Which provider?"))
-    if wanted not in rows:
-        raise NoCredentials(credentials.unknown(wanted))
-    return rows[wanted]
+        provider_name = await ui.ask(LoginPrompt(kind="text", message="Provider"))
+    if provider_name not in rows:
+        raise NoCredentials(credentials.unknown(provider_name))
+    return rows[provider_name]
 
 
 class TypedLines:
-    """What is typed, line by line; who stops waiting for a line leaves it to the next one."""
+    """Reads standard input line by line; a cancelled read leaves its line to the next one."""
 
     def __init__(self) -> None:
         self._typed: asyncio.Queue[bytes] = asyncio.Queue()
@@ -105,7 +107,7 @@ class TypedLines:
         threading.Thread(target=self._work, name="typed", daemon=True).start()
 
     async def next(self) -> str | None:
-        """The next line; ``None`` when there is none any more."""
+        """Returns the next line; ``None`` at the end."""
         while b"\n" not in self._rest and not self._ended:
             chunk = await self._typed.get()
             self._rest += chunk
@@ -128,11 +130,11 @@ class TypedLines:
 
 @contextmanager
 def _unseen() -> Iterator[None]:
-    """Do not show what is typed meanwhile, where the terminal can be told so."""
+    """Disables echo inside the block, if the terminal supports it."""
     if not sys.stdin.isatty() or os.name != "posix":
         yield
         return
-    import termios  # there is none on Windows
+    import termios  # not on Windows
 
     before = termios.tcgetattr(0)
     silent = before.copy()

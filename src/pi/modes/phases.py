@@ -1,6 +1,6 @@
-"""Named stretches of a start and of a run, for whoever wants to know where the time goes.
+"""Named phases of a start and of a run, for timing.
 
-As a rule nobody watches, and then a phase costs next to nothing.
+Without an observer a phase costs next to nothing.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from typing import Protocol
 
 
 class PhaseObserver(Protocol):
-    """Is told of every phase while it happens; phases may lie inside each other."""
+    """Called for every phase; phases may be nested."""
 
     def began(self, name: str) -> None:
-        """A phase begins."""
+        """A phase starts."""
 
     def ended(self, name: str) -> None:
-        """It is over, however it went."""
+        """A phase ends, also after an error."""
 
     def ready(self) -> None:
-        """What was to be watched has happened."""
+        """Everything to observe has happened."""
 
 
 _watchers: list[PhaseObserver] = []
-"""Of the whole process, as a start is; sessions have no part in it."""
+"""Global to the process, like a start; sessions do not use it."""
 
 
 @contextmanager
 def observe_phases(watcher: PhaseObserver) -> Iterator[None]:
-    """Have somebody told of all phases inside."""
+    """Reports every phase inside the block to an observer."""
     _watchers.append(watcher)
     try:
         yield
@@ -39,7 +39,7 @@ def observe_phases(watcher: PhaseObserver) -> Iterator[None]:
 
 @contextmanager
 def phase(name: str) -> Iterator[None]:
-    """What happens inside has a name; parts of names are separated by colons."""
+    """Names the work inside the block; parts of names are separated by colons."""
     watchers = tuple(_watchers)
     for watcher in watchers:
         watcher.began(name)
@@ -51,6 +51,6 @@ def phase(name: str) -> Iterator[None]:
 
 
 def ready() -> None:
-    """Tell all who watch that they have seen what there is to see."""
+    """Calls ``ready`` of all observers."""
     for watcher in tuple(_watchers):
         watcher.ready()

@@ -28,9 +28,9 @@ from tests.modes.golden.recording import Json, Sent, Step, joined_pieces, says_n
 PATIENCE = 10.0
 """Seconds after which a record that does not come will never come."""
 LONG = 1.0
-"""Waits from this many seconds on are over when the replay says so."""
+"""Waits from this many seconds on are over when the replay reports it."""
 _UNORDERED = ("tool_execution_update", "tool_execution_end")
-"""What tools tell that run side by side: which is first says nothing about pi."""
+"""What tools report that run side by side: which is first says nothing about pi."""
 
 
 class ReplayClock(SystemClock):

@@ -19,7 +19,7 @@ NO_LLAMA, OTHER_TOOLS, OTHER_ID = {"commands"}, {"text"}, {"fromId"}
 OTHERWISE = {
     # compat/rpc.md: "pi itself always lists `/llama`", an extension that ours does not have.
     1: NO_LLAMA,
-    # style.md 1.7: "problems the model can fix go to the model", so it is told which tools exist.
+    # style.md 1.7: "problems the model can fix go to the model", so it gets the list of tools.
     **dict.fromkeys((131, 140, 141, 142, 150), OTHER_TOOLS),
     # An id, which is another one in every session.
     229: OTHER_TOOLS | OTHER_ID,
@@ -58,7 +58,7 @@ async def replayed(recording: str, extension: str, folder: Path, *, skill: bool)
 
 
 def summary() -> Answer:
-    """What the model said about a branch that was left; only the tree tells it."""
+    """What the model said about a branch that was left; only the tree shows it."""
     usage = {
         "prompt_tokens": 100,
         "completion_tokens": 20,

@@ -54,7 +54,7 @@ class Outcome(Record):
     equal: int
     differing: dict[int, frozenset[str]]
     said: dict[int, list[str]]
-    """The same in words, for whoever reads a failure."""
+    """The same in words, for who reads a failure."""
 
     def check(self, recording: str, capsys: pytest.CaptureFixture[str]) -> None:
         """Everything that differs is listed, and everything that is listed differs."""
@@ -159,14 +159,14 @@ async def test_a_reader_of_json_mode_sees_what_it_is_used_to(
 ) -> None:
     steps = json_steps(recording)
     ours = await json_lines(steps, tmp_path / "lab", *arguments)
-    told = [step.record for step in merged([Got(record=record) for record in ours])]  # type: ignore[union-attr]
+    reported = [step.record for step in merged([Got(record=record) for record in ours])]  # type: ignore[union-attr]
 
     absent = [place for place, step in enumerate(steps) if says_nothing(_record(step))]
     expected = [place for place in range(len(steps)) if place not in absent]
     comparison = Comparison(usages(steps))
     pairs = [
         Pair(place, _record(steps[place]), record)
-        for place, record in zip(expected, told, strict=True)
+        for place, record in zip(expected, reported, strict=True)
     ]
     said = {
         pair.place: found
@@ -190,10 +190,10 @@ async def test_a_null_line_and_a_number_are_answered_where_the_original_crashed(
     async with rpc_session(lab, clock, MODEL) as client:
         client.send("null")
         client.send("123")
-        told = [await client.next(), await client.next()]
+        reported = [await client.next(), await client.next()]
 
     bad = {"type": "response", "success": False, "error": "Unknown command: undefined"}
-    assert told == [bad, bad]
+    assert reported == [bad, bad]
 
 
 def test_at_most_one_record_in_twenty_is_listed_as_different() -> None:

@@ -64,7 +64,7 @@ class Script:
 REPLIES = [
     Reply(
         blocks=(
-            Thinking(thinking="The person wants **greet** to be careful. Read it first."),
+            Thinking(thinking="The user wants **greet** to be careful. Read it first."),
             Text(text="I'll look at the code first."),
             call("read", path="greet.py"),
             call("read", path="README.md", offset=1, limit=20),

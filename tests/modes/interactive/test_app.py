@@ -23,7 +23,7 @@ async def test_one_can_leave_before_the_session_is_there(tmp_path: Path) -> None
         assert theatre.hint == ""
 
 
-async def test_something_unexpected_is_told_with_the_place_of_the_log(tmp_path: Path) -> None:
+async def test_something_unexpected_is_reported_with_the_place_of_the_log(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
 
     async def broken() -> None:

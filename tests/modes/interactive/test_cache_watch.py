@@ -11,16 +11,16 @@ def answer(*, read: int = 0, write: int = 0, model: str = "m") -> MessageEnd:
     return MessageEnd(message=AssistantMessage(provider="p", model=model, usage=usage))
 
 
-def test_a_miss_is_told() -> None:
+def test_a_miss_is_reported() -> None:
     watch = CacheMissDetector()
     assert watch.hear(answer(write=9000)) == ""
     assert watch.hear(answer(read=9000, write=500)) == ""
     assert watch.hear(answer(write=9800)) == (
-        "Cache miss: 9,500 tokens that the provider's cache had were read anew."
+        "Cache miss: 9,500 cached tokens were processed again."
     )
 
 
-def test_what_is_small_or_expected_is_not_told() -> None:
+def test_small_or_expected_misses_are_not_reported() -> None:
     watch = CacheMissDetector()
     watch.hear(answer(write=3000))
     assert watch.hear(answer(write=9000)) == ""

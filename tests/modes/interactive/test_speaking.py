@@ -38,7 +38,7 @@ async def test_commands_of_the_application_never_reach_the_model(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("typed", "told"),
+    ("typed", "reported"),
     [
         ("/clearr", "Unknown command /clearr. Did you mean /clear?"),
         ("/clearr all of it", "Unknown command /clearr. Did you mean /clear?"),
@@ -48,13 +48,13 @@ async def test_commands_of_the_application_never_reach_the_model(tmp_path: Path)
     ],
 )
 async def test_an_unknown_command_is_refused_and_stays_in_the_editor(
-    tmp_path: Path, typed: str, told: str
+    tmp_path: Path, typed: str, reported: str
 ) -> None:
     theatre = Playhouse(tmp_path, says("What?"))
     theatre.stage.write(".pi/agent/prompts/greet.md", "Greet $1")
     async with theatre.playing():
         theatre.send(typed)
-        await theatre.sees(f"✗ {told}")
+        await theatre.sees(f"✗ {reported}")
         await theatre.until(lambda: f"\n{typed}\n" in theatre.screen)
         assert theatre.stage.provider.requests == []
 
@@ -160,7 +160,7 @@ def extension(pi):
 """
 
 
-async def test_a_command_of_an_extension_that_never_ends_holds_nobody_up_for_long(
+async def test_an_endless_extension_command_holds_up_prompts_briefly(
     tmp_path: Path,
 ) -> None:
     theatre = Theatre(tmp_path, says("Here."))

@@ -30,7 +30,7 @@ def test_pictures_are_not_numbered_like_those_of_another_run() -> None:
 
 
 @pytest.mark.trap(176)
-def test_pictures_have_the_size_of_cells_that_the_terminal_tells() -> None:
+def test_images_use_the_cell_size_of_the_terminal() -> None:
     tui = TUI(VirtualTerminal(), env={}, capabilities=Capabilities(images="kitty"))
     graphics = graphics_for(tui, {})
     assert graphics is not None

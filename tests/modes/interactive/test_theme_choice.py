@@ -36,7 +36,7 @@ class Room:
         self.drawn += 1
 
 
-def test_without_a_wish_the_terminal_decides(tmp_path: Path) -> None:
+def test_without_a_request_the_terminal_decides(tmp_path: Path) -> None:
     room = Room(tmp_path, "light")
 
     room.choice.use(None)

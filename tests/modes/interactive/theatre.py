@@ -56,7 +56,7 @@ class FewCommands:
 
 
 class Gate:
-    """A pipe in the project: whoever reads it waits until it is opened."""
+    """A pipe in the project: who reads it waits until it is opened."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -76,7 +76,7 @@ class Gate:
             except OSError as problem:
                 if problem.errno != errno.ENXIO:
                     raise
-                await asyncio.sleep(0.001)  # a pipe tells nobody that it is read
+                await asyncio.sleep(0.001)  # a pipe shows no one that it is read
 
 
 class Theatre:
@@ -177,7 +177,7 @@ class Theatre:
         """Let the application run until something has happened."""
         try:
             async with asyncio.timeout(SECONDS):
-                while not happened():  # noqa: ASYNC110 - the screen tells nobody
+                while not happened():  # noqa: ASYNC110 - the screen shows no one
                     await asyncio.sleep(0.001)
         except TimeoutError:
             raise AssertionError(f"it never happened; the screen shows:\n{self.screen}") from None

@@ -109,7 +109,7 @@ async def test_sessions_are_replaced_one_after_another_although_a_run_has_to_end
     await session.close()
 
 
-async def test_a_question_that_nobody_will_answer_holds_up_no_end(tmp_path: Path) -> None:
+async def test_an_unanswered_dialog_does_not_prevent_the_end(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()
     asked = asyncio.Event()
@@ -170,7 +170,7 @@ async def test_a_prompt_that_is_no_good_is_refused_and_nothing_runs(
     await session.close()
 
 
-async def test_a_prompt_that_somebody_takes_care_of_is_answered_and_nothing_runs(
+async def test_a_prompt_handled_by_an_extension_starts_no_run(
     tmp_path: Path,
 ) -> None:
     stage = Stage(tmp_path)
@@ -246,12 +246,12 @@ async def test_queued_messages_pass_the_same_hooks_as_prompts(tmp_path: Path) ->
 
 
 @pytest.mark.trap(252)
-async def test_a_command_of_the_shell_passes_the_guards_and_is_told_as_it_runs(
+async def test_a_command_of_the_shell_passes_the_guards_and_is_reported_as_it_runs(
     tmp_path: Path,
 ) -> None:
     stage = Stage(tmp_path)
     asked: list[str] = []
-    stage.bus.subscribe(UserBash, lambda wanted: asked.append(wanted.command))
+    stage.bus.subscribe(UserBash, lambda requested: asked.append(requested.command))
     session = await stage.open()
     async with conversation(session) as talk:
         talk.send(
@@ -326,7 +326,7 @@ async def test_an_answer_that_fails_before_its_first_word_is_retried_after_the_e
     await session.close()
 
 
-async def test_an_answer_to_a_question_that_nobody_asked_is_no_command(tmp_path: Path) -> None:
+async def test_a_response_without_a_dialog_is_not_a_command(tmp_path: Path) -> None:
     session = await Stage(tmp_path).open()
     async with conversation(session) as talk:
         talk.send({"type": "extension_ui_response", "id": "gone", "value": "x"})

@@ -1,4 +1,4 @@
-"""``pi auth``: whether there are credentials, what they are, and getting some."""
+"""``pi auth``: checks, prints, stores and removes credentials."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class WrongCredentialKind(PiError):
-    """There are credentials, but none that can be printed this way."""
+    """The credentials cannot be printed in this form."""
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
-    """Do what is wanted; the exit code."""
+    """Runs ``pi auth`` and returns the exit code."""
     action, *rest = arguments.messages or ("",)
     do = ACTIONS.get(action)
     if do is None or len(rest) > 1:
@@ -48,13 +48,13 @@ async def _with_credentials(
 async def _check(arguments: Arguments, named: str | None, credentials: Credentials) -> int:
     try:
         provider = credentials.target(arguments.text("provider") or named, arguments.text("model"))
-    except MissingTarget as problem:
-        print_error(f"Error: {problem.message}\n{problem.hint}")
+    except MissingTarget as error:
+        print_error(f"Error: {error.message}\n{error.hint}")
         return EXIT_CODES["invalid"]
     check, why = await credentials.check(
         provider,
         refresh=not arguments.switch("no_refresh"),
-        tell_source=arguments.switch("credentials"),
+        show_source=arguments.switch("credentials"),
     )
     if arguments.switch("json"):
         print_json(check)
@@ -94,10 +94,10 @@ async def _print_secret(
 
 
 async def _login(arguments: Arguments, named: str | None, credentials: Credentials) -> int:
-    from pi.cli.terminal_login import login  # asks a person; nobody else needs it
+    from pi.cli.terminal_login import login  # deferred: only the interactive login needs it
 
-    wanted = arguments.text("provider") or named
-    await login(wanted, credentials, with_key=arguments.switch("key"))
+    provider_name = arguments.text("provider") or named
+    await login(provider_name, credentials, with_key=arguments.switch("key"))
     return 0
 
 
@@ -108,7 +108,7 @@ async def _logout(arguments: Arguments, named: str | None, credentials: Credenti
     if await credentials.storage.remove(provider):
         sys.stdout.write(f"Removed {provider} from {credentials.storage.where}\n")
     else:
-        sys.stdout.write(f"Nothing is stored for {provider} in {credentials.storage.where}\n")
+        sys.stdout.write(f"No stored credentials for {provider} in {credentials.storage.where}\n")
     return 0
 
 
@@ -127,17 +127,17 @@ ACTIONS: dict[str, Action] = {
 
 
 def seconds(text: str) -> float:
-    """A time as it is typed, ``30s`` or ``5m``; ``UsageError`` if it is none."""
+    """Parses a duration such as ``30s`` or ``5m``. Raises ``UsageError`` if it is invalid."""
     found = re.fullmatch(r"(\d+)(ms|s|m|h)", text)
     if found is None:
         raise UsageError(
-            f'Invalid --min-expiry "{text}".', hint="Write a number with ms, s, m or h, e.g. 5m."
+            f'Invalid --min-expiry "{text}".', hint="Use a number with ms, s, m or h, e.g. 5m."
         )
     return int(found[1]) * UNITS[found[2]]
 
 
 def _note(check: Check, why: str) -> str:
-    """What a person should know besides the status."""
+    """Returns a note for the user besides the status."""
     source = check.credentials.source if check.credentials else ""
     return why or (f"from {source}" if source else "")
 

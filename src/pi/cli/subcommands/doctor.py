@@ -1,4 +1,4 @@
-"""``pi doctor``: what is set up, what is missing, and what to do about it."""
+"""``pi doctor``: checks the installation and prints what to do."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from pi.coding.shell.locating import NoShell, find_shell
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.trust import BadTrustFile, canonical, gated_in
 
-# What ``pi doctor`` looks at. Never shows the value of a variable or a credential.
+# The checks never show the value of a variable or a credential.
 
 
 Level: TypeAlias = Literal["good", "note", "missing", "broken"]
@@ -48,7 +48,7 @@ WHO = {"credential": "credentials", "dotenv": "from a .env file", "git": "places
 
 
 class CheckResult(Record):
-    """One line of the report, and what to do about it."""
+    """One line of the report, with a hint."""
 
     level: Level
     topic: str
@@ -57,11 +57,11 @@ class CheckResult(Record):
 
 
 async def run_checks(host: Machine, cwd: Path) -> list[CheckResult]:
-    """Look at everything; only the update check, if it is allowed, asks anybody."""
+    """Runs all checks; only the update check, if allowed, uses the network."""
     findings = [_python(), *_agent_dir(host)]
     there = os.access(host.agent_dir, os.F_OK)
     if there and not os.access(host.agent_dir, os.R_OK | os.X_OK):
-        return findings  # nothing else can be known
+        return findings  # nothing else can be checked
     settings, trusted, of_trust = _settings(host, cwd)
     findings += of_trust
     if trusted:
@@ -85,13 +85,15 @@ def _python() -> CheckResult:
 
 def _agent_dir(host: Machine) -> Iterator[CheckResult]:
     folder, topic = host.agent_dir, "agent folder"
-    if not os.access(folder, os.F_OK):  # Path.exists raises where it may not look
-        text = f"{folder} does not exist yet; it is made when there is something to keep"
+    if not os.access(folder, os.F_OK):  # Path.exists raises without permission
+        text = f"{folder} does not exist yet; it is created when needed"
         yield CheckResult(level="note", topic=topic, text=text)
         return
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        advice = "Make it yours, or choose another one with PI_CODING_AGENT_DIR."
-        yield CheckResult(level="broken", topic=topic, text=f"{folder} is closed", advice=advice)
+        advice = "Change its permissions, or set PI_CODING_AGENT_DIR to another folder."
+        yield CheckResult(
+            level="broken", topic=topic, text=f"{folder} is not accessible", advice=advice
+        )
         return
     yield CheckResult(level="good", topic=topic, text=str(folder))
     auth = folder / "auth.json"
@@ -99,24 +101,26 @@ def _agent_dir(host: Machine) -> Iterator[CheckResult]:
         yield CheckResult(
             level="broken",
             topic="permissions",
-            text=f"{auth} can be read by others",
+            text=f"{auth} is readable by other users",
             advice=f"chmod 600 {auth}",
         )
 
 
 def _settings(host: Machine, cwd: Path) -> tuple[Settings, bool, list[CheckResult]]:
-    """The settings as a session would see them, and what is to say of trust."""
+    """Returns the settings a session would use, and the check of trust."""
     topic = "trust"
     try:
         decided = is_trusted(host, cwd)
-    except BadTrustFile as problem:
+    except BadTrustFile as error:
         settings = Settings.of(host.agent_dir, cwd, clock=host.clock)
-        broken = CheckResult(level="broken", topic=topic, text=problem.message, advice=problem.hint)
+        broken = CheckResult(level="broken", topic=topic, text=error.message, advice=error.hint)
         return settings, False, [broken]
     gated = gated_in(Path(canonical(cwd)), home=Path(canonical(host.home)))
     settings = Settings.of(host.agent_dir, cwd, trusted=decided, clock=host.clock)
     if not gated:
-        finding = CheckResult(level="good", topic=topic, text=f"{cwd} has nothing that needs trust")
+        finding = CheckResult(
+            level="good", topic=topic, text=f"{cwd} has no resources that need trust"
+        )
     elif decided:
         finding = CheckResult(level="good", topic=topic, text=f"{cwd} is trusted")
     else:
@@ -133,7 +137,7 @@ def _settings(host: Machine, cwd: Path) -> tuple[Settings, bool, list[CheckResul
 async def _settings_problems(
     host: Machine, cwd: Path, settings: Settings, *, trusted: bool
 ) -> list[CheckResult]:
-    # What is wrong with models.json is told with the models.
+    # Errors in models.json are reported with the models.
     registry = discover_models(replace(host, report=lambda text: None), cwd)
     check = SettingsCheck(settings, registry, agent_dir=host.agent_dir, cwd=cwd, trusted=trusted)
     found = [
@@ -141,7 +145,7 @@ async def _settings_problems(
         for each in check.problems()
     ]
     await registry.models.close()
-    fits = f"{check.count} values, all fit"
+    fits = f"{check.count} values, all valid"
     return found or [CheckResult(level="good", topic="settings", text=fits)]
 
 
@@ -163,13 +167,15 @@ async def _models(host: Machine, cwd: Path) -> list[CheckResult]:
         for text in registry.key_problems()
     ]
     pulled = not download_size(weights_folder(host.agent_dir))
-    embedded = "the embedded model is here" if pulled else "the embedded model is not here"
+    embedded = (
+        "the embedded model is installed" if pulled else "the embedded model is not installed"
+    )
     findings.append(
         CheckResult(
             level="good" if pulled else "note",
             topic="local",
             text=embedded,
-            advice="" if pulled else "`pi models pull` fetches it; it needs no key.",
+            advice="" if pulled else "`pi models pull` downloads it; it needs no key.",
         )
     )
     await registry.models.close()
@@ -179,13 +185,13 @@ async def _models(host: Machine, cwd: Path) -> list[CheckResult]:
 async def _stored(storage: AuthStorage) -> list[CheckResult]:
     try:
         stored = await storage.list()
-    except StoreDamaged as problem:
+    except StoreDamaged as error:
         broken = CheckResult(
-            level="broken", topic="credentials", text=problem.message, advice=problem.hint
+            level="broken", topic="credentials", text=error.message, advice=error.hint
         )
         return [broken]
-    except PiError as problem:
-        return [CheckResult(level="broken", topic="credentials", text=problem.explain())]
+    except PiError as error:
+        return [CheckResult(level="broken", topic="credentials", text=error.explain())]
     names = ", ".join(stored) or "nothing"
     return [CheckResult(level="note", topic="stored", text=f"{names} in {storage.where}")]
 
@@ -202,7 +208,7 @@ def _providers(registry: ModelRegistry) -> CheckResult:
             topic="credentials",
             text="for no provider",
             advice="Set a variable such as ANTHROPIC_API_KEY, or run `pi auth login`."
-            " `pi -p --model demo/tour hello` works without.",
+            " `pi -p --model demo/tour hello` needs no key.",
         )
     names = ", ".join(f"{row.id} ({len(registry.models.get_models(row.id))})" for row in usable)
     return CheckResult(level="good", topic="credentials", text=f"{names} models")
@@ -212,8 +218,8 @@ def _shell(host: Machine, settings: Settings) -> CheckResult:
     path = settings.values.shell_path or ""
     try:
         found = find_shell(path, environ=host.environ, platform=sys.platform)
-    except NoShell as problem:
-        return CheckResult(level="broken", topic="shell", text=problem.message, advice=problem.hint)
+    except NoShell as error:
+        return CheckResult(level="broken", topic="shell", text=error.message, advice=error.hint)
     return CheckResult(level="good", topic="shell", text=found)
 
 
@@ -224,10 +230,10 @@ def _programs(host: Machine) -> Iterator[CheckResult]:
     git = find_program("git", host.environ)
     for name, found, without in (
         ("rg", programs.rg, "searching is slower without it"),
-        ("fd", programs.fd, "ripgrep and a walk of ours do its work"),
+        ("fd", programs.fd, "ripgrep or the built-in search is used instead"),
         ("git", git, "branches are not shown, and git packages cannot be installed"),
     ):
-        text = found or f"not here: {without}"
+        text = found or f"not found: {without}"
         yield CheckResult(level="good" if found else "note", topic=name, text=text)
 
 
@@ -257,16 +263,14 @@ def _sessions(host: Machine, cwd: Path, settings: Settings) -> CheckResult:
     named = host.environ.get("PI_CODING_AGENT_SESSION_DIR") or settings.values.session_dir
     try:
         custom = cwd / expand_home(named) if named else None
-    except FileAccessError as problem:
-        return CheckResult(
-            level="broken", topic="sessions", text=problem.message, advice=problem.hint
-        )
+    except FileAccessError as error:
+        return CheckResult(level="broken", topic="sessions", text=error.message, advice=error.hint)
     folder = session_directory(host.agent_dir, str(cwd), custom=custom)
     count = len(SessionCatalog(host.agent_dir, custom=custom).of_project(str(cwd)))
     if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):
-        advice = "Make it yours, or choose another one with --session-dir."
+        advice = "Change its permissions, or use --session-dir."
         return CheckResult(
-            level="broken", topic="sessions", text=f"{folder} is closed", advice=advice
+            level="broken", topic="sessions", text=f"{folder} is not accessible", advice=advice
         )
     return CheckResult(level="good", topic="sessions", text=f"{count} of this folder, in {folder}")
 
@@ -274,25 +278,27 @@ def _sessions(host: Machine, cwd: Path, settings: Settings) -> CheckResult:
 async def _update(host: Machine) -> CheckResult:
     check, topic = UpdateCheck(host), "update"
     if not check.allowed:
-        return CheckResult(level="note", topic=topic, text="not looked for: switched off")
+        return CheckResult(level="note", topic=topic, text="not checked: disabled")
     if index_page(host.environ, host.home) is None:
-        text = "not looked for: pip is configured for no index"
+        text = "not checked: pip is configured without an index"
         return CheckResult(level="note", topic=topic, text=text)
     await check.look()
     if newer := check.newer():
-        advice = "Update it with what it was installed with, such as pip or uv."
-        return CheckResult(level="missing", topic=topic, text=f"pi {newer} is there", advice=advice)
-    return CheckResult(level="good", topic=topic, text="no newer version is known")
+        advice = "Update it with the tool it was installed with, such as pip or uv."
+        return CheckResult(
+            level="missing", topic=topic, text=f"pi {newer} is available", advice=advice
+        )
+    return CheckResult(level="good", topic=topic, text="up to date")
 
 
 SIGNS: dict[Level, str] = {"good": "✓", "note": "·", "missing": "○", "broken": "✗"}
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
-    """Print what was found; 1 if something is broken, 0 also if something is missing."""
+    """Prints the results; returns 1 if something is broken, 0 if something is only missing."""
     host = Machine.of(environ, report=print_error)
     findings = asyncio.run(run_checks(host, Path.cwd()))
-    # A problem of a file is told in the words of that file, and these may be a key.
+    # The message of a file error quotes that file, which may contain a key.
     redactor = Redactor(KnownSecrets.of(host).values())
     sys.stdout.writelines(map(redactor.text, _lines(findings)))
     return 1 if any(finding.level == "broken" for finding in findings) else 0

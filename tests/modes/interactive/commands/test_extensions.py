@@ -33,17 +33,17 @@ def test_everything_that_is_known_of_extensions_is_shown() -> None:
         Section(
             title="Extensions",
             rows=(
-                ("timebox", "waits for its first use · bundled · pi.batteries.timebox:extension"),
+                ("timebox", "loaded on first use · bundled · pi.batteries.timebox:extension"),
                 ("tips", "loaded in 1.3 ms · package npm:tips · /somewhere/tips.py"),
                 ("bad", "not loaded · user · /somewhere/bad.py · no"),
             ),
         ),
         Section(
-            title="Names that two extensions want",
-            rows=(("tool who", "/somewhere/b.py has it, not /somewhere/tips.py"),),
+            title="Name conflicts",
+            rows=(("tool who", "registered by /somewhere/b.py, not /somewhere/tips.py"),),
         ),
         Section(
-            title="Written for the original pi, which only that can run",
+            title="For the original pi, cannot run here",
             rows=(("/somewhere/old.ts", ""),),
         ),
     ]
@@ -61,10 +61,10 @@ async def test_the_command_shows_those_of_the_session(tmp_path: Path) -> None:
 
     async with acting(tmp_path) as on:
         await on.run("/extensions")
-        assert "hello  loaded in" in on.screen.told(500)
+        assert "hello  loaded in" in on.screen.printed(500)
 
 
 async def test_the_command_says_how_to_begin(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
         await on.run("/extensions")
-        assert NONE in on.screen.told(500)
+        assert NONE in on.screen.printed(500)

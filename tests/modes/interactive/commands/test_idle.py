@@ -11,7 +11,7 @@ from pi.modes.interactive.commands.table import require_idle
 from tests.modes.interactive.commands.acting import acting, at_work
 
 
-async def test_whoever_asks_while_nothing_runs_may_go_on(tmp_path: Path) -> None:
+async def test_an_idle_agent_is_accepted(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
         require_idle(on.screen)
 
@@ -31,4 +31,4 @@ async def test_the_key_that_stops_the_agent_is_named(
         on.screen.keymap.load({"app.interrupt": keys})
         with pytest.raises(PiError) as refused:
             require_idle(on.screen)
-        assert refused.value.explain() == f"The agent is at work. {ways}"
+        assert refused.value.explain() == f"Not available while the agent is running. {ways}"

@@ -72,7 +72,7 @@ async def test_without_a_picture_there_is_text() -> None:
     assert found == "häh"
 
 
-async def test_a_broken_picture_is_told_unless_there_is_text() -> None:
+async def test_a_broken_picture_is_reported_unless_there_is_text() -> None:
     broken = {"image/png": b"\x89PNG\r\n\x1a\nbroken"}
 
     with pytest.raises(PiError, match="is damaged"):

@@ -55,7 +55,7 @@ def test_the_focus_is_the_editors() -> None:
     assert made.render(20) == made.editor.render(20)
 
 
-def test_a_key_that_somebody_else_takes_never_reaches_the_editor() -> None:
+def test_a_key_that_another_user_takes_never_reaches_the_editor() -> None:
     made = prompt()
     made.on_key = lambda data: data == "x"
 

@@ -34,7 +34,7 @@ async def test_an_address_is_opened_by_the_program_of_the_desktop(tmp_path: Path
         assert await asyncio.to_thread(opened.read_text) == "https://x/?a=1&b='2'\n"
 
 
-async def test_nothing_is_opened_where_nobody_would_see_it(tmp_path: Path) -> None:
+async def test_nothing_is_opened_without_a_display(tmp_path: Path) -> None:
     machine = host(tmp_path)
     assert not await open_in_browser("x", machine, system="linux")
     over_ssh = replace(machine, environ={**machine.environ, "DISPLAY": ":0", "SSH_TTY": "/x"})

@@ -20,7 +20,7 @@ from tests.modes.interactive.fake_screen import FakeScreen
 async def newcomer(
     tmp_path: Path, **environ: str
 ) -> AsyncIterator[tuple[FakeScreen, AgentSession]]:
-    """A session that has nobody to ask."""
+    """A session that has no one to ask."""
     stage = Stage(tmp_path, environ={**NOWHERE, **environ})
     stage.registry.models.unregister("faux")
     session = await stage.open(model=None)
@@ -63,8 +63,8 @@ async def test_a_key_is_stored_and_a_model_of_it_becomes_the_default(tmp_path: P
 async def test_the_embedded_model_is_fetched_used_and_kept(tmp_path: Path) -> None:
     ready = asyncio.Event()
 
-    async def fetch(ui: Ui, tell: ShowMessage) -> Path:
-        tell("Fetching the weights: 10 of 93 MB")
+    async def fetch(ui: Ui, show: ShowMessage) -> Path:
+        show("Fetching the weights: 10 of 93 MB")
         await ready.wait()
         return tmp_path
 
@@ -84,7 +84,7 @@ async def test_the_embedded_model_is_fetched_used_and_kept(tmp_path: Path) -> No
 async def test_who_leaves_a_way_chooses_again_and_may_leave_everything_for_later(
     tmp_path: Path,
 ) -> None:
-    async def fetch(ui: Ui, tell: ShowMessage) -> Path:
+    async def fetch(ui: Ui, show: ShowMessage) -> Path:
         await asyncio.Event().wait()
         return tmp_path
 

@@ -64,7 +64,7 @@ async def test_a_line_is_asked_for_with_a_value_to_begin_with(tmp_path: Path) ->
 
 
 @pytest.mark.trap(207)
-async def test_a_masked_line_shows_dots_and_cannot_be_brought_back(tmp_path: Path) -> None:
+async def test_a_masked_line_shows_dots_and_cannot_be_restored(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     asked = asyncio.create_task(ask_text(screen, "Key?", masked=True))
     await screen.type("secret")
@@ -76,7 +76,7 @@ async def test_a_masked_line_shows_dots_and_cannot_be_brought_back(tmp_path: Pat
     assert await asked == ""
 
 
-async def test_a_text_is_edited_over_several_lines_and_elsewhere(tmp_path: Path) -> None:
+async def test_a_text_is_edited_over_several_lines_and_in_another_place(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     screen.edited = "from elsewhere"
     asked = asyncio.create_task(edit_text(screen, "Text?", "here"))
@@ -89,7 +89,7 @@ async def test_a_text_is_edited_over_several_lines_and_elsewhere(tmp_path: Path)
 
 
 @pytest.mark.trap(270)
-async def test_a_question_goes_with_whoever_asked_it(tmp_path: Path) -> None:
+async def test_a_dialog_closes_when_its_caller_is_cancelled(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     asked = asyncio.create_task(choose(screen, "Which?", [ONE]))
     await screen.shown()

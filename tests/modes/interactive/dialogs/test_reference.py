@@ -14,7 +14,7 @@ def test_every_action_that_has_a_key_is_listed_once() -> None:
     assert sorted(listed) == sorted(expected)
 
 
-def test_a_key_that_the_person_chose_is_the_one_that_is_shown() -> None:
+def test_a_key_that_the_user_chose_is_the_one_that_is_shown() -> None:
     writing, *_ = key_sections(Keymap({"app.tools.expand": ("f5",), "app.message.copy": ()}))
     assert ("F5", "show more or less of tools") in writing.rows
     assert "copy the last answer" not in [what for _, what in writing.rows]

@@ -1,4 +1,4 @@
-"""A first frame that nobody has painted yet, for what extensions put into it."""
+"""A first frame that no one has painted yet, for what extensions put into it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class FullEditor(Editor):
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: list[Any] = []
+        self.reported: list[Any] = []
 
     def get_expanded_text(self) -> str:
         """The text in full."""
@@ -85,8 +85,8 @@ class FullEditor(Editor):
 
     def add_to_history(self, text: str) -> None:
         """Remember it."""
-        self.told.append(text)
+        self.reported.append(text)
 
     def set_padding_x(self, columns: int) -> None:
         """Remember it."""
-        self.told.append(columns)
+        self.reported.append(columns)

@@ -7,7 +7,7 @@ from tests.modes.interactive.theatre import Theatre
 from tests.screens.extended import extended
 
 
-async def test_keys_that_extensions_cannot_have_are_told_with_every_session_that_wants_them(
+async def test_keys_that_extensions_cannot_have_are_reported_with_every_session_that_wants_them(
     tmp_path: Path,
 ) -> None:
     source = """
@@ -31,7 +31,7 @@ async def test_a_session_without_extensions_is_shown_as_ever(tmp_path: Path) -> 
         await theatre.sees("hello")
 
 
-async def test_whoever_has_no_extensions_waits_for_nothing_of_them(tmp_path: Path) -> None:
+async def test_without_extensions_there_is_no_wait(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, calls("bash", command="echo hi"), says("**Done.**"))
     async with theatre.playing():
         theatre.type("/")

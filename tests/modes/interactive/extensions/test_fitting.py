@@ -48,7 +48,7 @@ def test_the_same_rows_are_the_same_list() -> None:
     assert line.forgotten == 1
 
 
-def test_what_remembers_nothing_may_be_told_to_forget() -> None:
+def test_what_remembers_nothing_may_be_reported_to_forget() -> None:
     fitted = SafeComponent(SafeLines(["\x1b[31mred\x1b[0m\x1b[2J"]))
 
     fitted.invalidate()
@@ -75,14 +75,14 @@ def test_what_takes_no_keys_gets_none() -> None:
     assert (player.focused, player.render(9)) == (False, ["x"])
 
 
-def test_what_fails_is_told() -> None:
-    told: list[str] = []
-    player = SafeInteractive(Line("broken"), lambda problem: told.append(str(problem)))
+def test_what_fails_is_reported() -> None:
+    reported: list[str] = []
+    player = SafeInteractive(Line("broken"), lambda problem: reported.append(str(problem)))
 
     assert player.render(9) == []
     player.handle_input("\x1b")
 
-    assert told == ["no rows", "no such key"]
+    assert reported == ["no rows", "no such key"]
 
 
 def test_a_limit_says_how_much_it_hides() -> None:
@@ -114,7 +114,7 @@ def test_what_wants_no_mouse_gets_none() -> None:
     assert (player.handle_mouse(mouse_press()), player.areas_at(0)) == (None, [])
 
 
-def test_a_component_that_fails_at_the_mouse_is_told() -> None:
+def test_a_component_that_fails_at_the_mouse_is_reported() -> None:
     problems: list[Exception] = []
 
     def fail(event: MouseEvent) -> None:

@@ -9,7 +9,7 @@ from tests.modes.interactive.extensions.framed import Editor, FullEditor, Line
 
 
 class Desk:
-    """An editor, and what it told."""
+    """An editor, and what it reported."""
 
     def __init__(self, component: Editor) -> None:
         self.problems: list[str] = []
@@ -25,7 +25,7 @@ def test_what_cannot_edit_is_refused() -> None:
         ExtensionEditor(Line("x"), lambda problem: None)
 
 
-def test_what_is_typed_is_told_and_sent() -> None:
+def test_what_is_typed_is_reported_and_sent() -> None:
     component = Editor()
     desk = Desk(component)
 
@@ -64,7 +64,7 @@ def test_what_an_editor_can_do_is_used() -> None:
     editor.border_color = str.upper
 
     assert (editor.get_text(), editor.get_expanded_text()) == ("yx", "yx in full")
-    assert (component.told, component.border_color) == (["z", 2], str.upper)
+    assert (component.reported, component.border_color) == (["z", 2], str.upper)
 
 
 def test_what_was_written_survives_an_editor_that_fails() -> None:

@@ -87,7 +87,7 @@ async def test_a_component_is_made_with_what_ends_it(tmp_path: Path) -> None:
     assert (answers, given) == ([42, 42], ["tui", "theme", "keys"] * 2)
 
 
-async def test_a_component_that_fails_fails_whoever_asks(tmp_path: Path) -> None:
+async def test_a_failing_component_raises_in_the_caller(tmp_path: Path) -> None:
     on = Asking(tmp_path)
     question = on.questions.custom(lambda: Line("x"), None, None, overlay=False)
 

@@ -15,7 +15,7 @@ NAME = "stuck\x1b[2J"
 
 
 class Desk(VirtualTerminal):
-    """A terminal at which somebody presses keys while the program hangs."""
+    """A terminal at which a user presses keys while the program hangs."""
 
     def __init__(self, *keys: bytes) -> None:
         super().__init__(60, 5)
@@ -47,10 +47,16 @@ async def test_ctrl_c_ends_what_hangs_and_other_keys_are_kept(tmp_path: Path) ->
     rescue(hanging(end))
 
     assert desk.kept == [b"dra", b"ft"]
-    assert shown == ["", "", "", "", "stuck does not return from stay. Ctrl+C ends it."]
+    assert shown == [
+        "",
+        "",
+        "",
+        "",
+        "Extension stuck is blocking in stay. Press Ctrl+C to stop it.",
+    ]
 
 
-async def test_a_terminal_that_takes_nothing_is_told_nothing(tmp_path: Path) -> None:
+async def test_a_terminal_that_takes_nothing_is_reported_nothing(tmp_path: Path) -> None:
     desk = Desk(b"\x03")
     desk.backlog = 1
 

@@ -34,7 +34,7 @@ class Shown:
         self.worked += 1
 
 
-async def test_work_is_shown_as_somebody_wants_it() -> None:
+async def test_the_activity_can_be_customised() -> None:
     shown = Shown()
     shown.activity.hear(AgentStart())
     labels = [shown.activity.label()]

@@ -25,7 +25,7 @@ def grown(event: BlockEvent) -> MessageUpdate:
     return MessageUpdate(usage=Usage(), assistant_message_event=event)
 
 
-async def test_the_label_tells_what_is_done() -> None:
+async def test_the_label_shows_what_is_done() -> None:
     made = activity(FakeClock())
     labels = [made.label()]
     for event in (

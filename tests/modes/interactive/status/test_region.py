@@ -17,7 +17,7 @@ from tests.modes.interactive.transcript.looks import plain
 
 
 class Room:
-    """A status, and everything that it told."""
+    """A status, and everything that it reported."""
 
     def __init__(self, clock: FakeClock, tasks: TaskScope, home: Path) -> None:
         self.labels: list[str] = []

@@ -3,7 +3,7 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from pi.ai.messages import Image, Text
-from pi.modes.interactive.transcript.block import MOST_UNFINISHED, ToolCallState
+from pi.modes.interactive.transcript.block import MAX_UNFINISHED, ToolCallState
 
 PICTURE = Image(data="AA", mime_type="image/png")
 
@@ -68,7 +68,7 @@ def test_arguments_without_an_end_are_read_up_to_a_limit_until_they_are_complete
     call.ask('{"path": "a.py", "content": "')
     for _ in range(20):
         call.ask("a" * 100_000)
-    assert MOST_UNFINISHED - 200_000 < len(call.arguments["content"]) <= MOST_UNFINISHED
+    assert MAX_UNFINISHED - 200_000 < len(call.arguments["content"]) <= MAX_UNFINISHED
 
     call.asked({"path": "a.py", "content": "whole"})
     assert call.argument("content") == "whole"

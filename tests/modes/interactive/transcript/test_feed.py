@@ -152,8 +152,8 @@ def test_what_a_run_leaves_open_was_interrupted() -> None:
     assert play.screen.live_region_start is None
 
 
-def test_an_answer_that_ends_badly_says_so() -> None:
-    for reason, told in (
+def test_an_answer_that_ends_badly_reports_it() -> None:
+    for reason, reported in (
         ("error", " ✗ Overloaded"),
         ("aborted", " ! Interrupted"),
         ("length", " ! The answer was cut off: the model reached its output limit."),
@@ -162,7 +162,7 @@ def test_an_answer_that_ends_badly_says_so() -> None:
         play = Play().grow(TextDelta(content_index=0, delta="Well"))
         play.hear(MessageEnd(message=message))
         assert play.rows[0] == " Well"
-        assert " ".join(row.strip() for row in play.rows[1:]) == told.strip()
+        assert " ".join(row.strip() for row in play.rows[1:]) == reported.strip()
 
 
 def test_an_answer_that_was_stopped_before_it_began_is_no_error() -> None:
@@ -174,13 +174,13 @@ def test_an_answer_that_was_stopped_before_it_began_is_no_error() -> None:
 RETRY = AutoRetryStart(attempt=2, max_attempts=2, delay_ms=4000, error_message="busy")
 
 
-def test_who_does_not_wait_for_a_retry_is_told_that_it_is_off() -> None:
+def test_a_cancelled_retry_is_reported() -> None:
     end = AutoRetryEnd(success=False, attempt=2, final_error=CANCELLED)
 
     assert Play().hear(RETRY, end).rows == [" ! Interrupted"]
 
 
-def test_who_interrupts_the_answer_to_a_retry_is_told_once() -> None:
+def test_an_interrupted_retry_is_reported_once() -> None:
     cut = AssistantMessage(stop_reason="aborted")
     end = AutoRetryEnd(success=False, attempt=2, final_error=CANCELLED)
 
@@ -188,19 +188,19 @@ def test_who_interrupts_the_answer_to_a_retry_is_told_once() -> None:
 
 
 @pytest.mark.parametrize(("attempt", "times"), [(1, "once"), (2, "2 times")])
-def test_the_last_retry_that_fails_is_told_to_be_the_last(attempt: int, times: str) -> None:
+def test_the_last_retry_that_fails_is_reported_to_be_the_last(attempt: int, times: str) -> None:
     end = AutoRetryEnd(success=False, attempt=attempt, final_error="busy")
 
     rows = Play().hear(RETRY, AgentStart(), end).rows
 
-    assert rows == [f" ! Asked again {times}, in vain."]
+    assert rows == [f" ! Retried {times} without success."]
 
 
 @pytest.mark.parametrize("content", [(), (Text(text=" \n"),), (Thinking(thinking="Well."),)])
-def test_an_answer_without_a_word_is_told(content: tuple[Text | Thinking, ...]) -> None:
+def test_an_answer_without_a_word_is_reported(content: tuple[Text | Thinking, ...]) -> None:
     message = AssistantMessage(content=content, stop_reason="stop")
 
-    assert Play().hear(MessageEnd(message=message)).rows[-1] == " ! The model said nothing."
+    assert Play().hear(MessageEnd(message=message)).rows[-1] == " ! The answer is empty."
 
 
 def test_every_kind_of_message_of_before_has_its_block() -> None:
@@ -240,7 +240,7 @@ def test_every_kind_of_message_of_before_has_its_block() -> None:
 
 
 @given(st.text(alphabet="ab\n\r\t\x07\x1b\x9b]0;[2J<>`*|", min_size=1, max_size=30))
-def test_a_session_of_somebody_else_cannot_command_the_terminal(text: str) -> None:
+def test_a_session_of_another_user_cannot_command_the_terminal(text: str) -> None:
     play = Play()
     said = Text(text=text)
     play.feed.load(

@@ -17,7 +17,7 @@ class Framed(RendererHooks):
         return [f"|{entry.data}|"] if expanded else None
 
 
-def test_a_message_is_drawn_as_wanted_or_as_usual() -> None:
+def test_a_message_is_drawn_as_requested_or_as_usual() -> None:
     made = look()
     made.views = Framed()
     block = ExtensionMessageBlock(made, CustomMessage(custom_type="note", content="hi"), "hi")
@@ -29,7 +29,7 @@ def test_a_message_is_drawn_as_wanted_or_as_usual() -> None:
     assert (usual, block.render(20)) == (["", " note", " hi"], ["", "|hi|"])
 
 
-def test_an_entry_that_nobody_draws_takes_no_rows() -> None:
+def test_an_entry_without_a_renderer_takes_no_rows() -> None:
     made = look()
     made.views = Framed()
     block = ExtensionEntryBlock(made, Custom(custom_type="mark", data="x"))

@@ -4,7 +4,7 @@ from pi.coding.session.entries import Custom, CustomMessage
 from pi.modes.interactive.transcript.block import RendererHooks, ToolCallState
 
 
-def test_where_nobody_wants_anything_all_is_drawn_as_usual() -> None:
+def test_without_hooks_everything_is_drawn_by_default() -> None:
     views, entry = RendererHooks(), Custom(custom_type="x")
 
     drawn = [

@@ -17,7 +17,7 @@ from tests.modes.interactive.transcript.looks import look, plain
 
 
 @pytest.mark.trap(172)
-def test_what_the_person_said_is_shown_as_typed() -> None:
+def test_what_the_user_said_is_shown_as_typed() -> None:
     block = UserBlock(look(), "+ one\n+ two\n\n7. seven\n\nC:\\new \\*")
 
     assert plain(block, 30) == [
@@ -52,7 +52,7 @@ def test_a_long_message_is_folded() -> None:
     assert plain(block)[-1] == "▌ line 59"
 
 
-def test_without_backgrounds_a_bar_still_marks_what_the_person_said() -> None:
+def test_without_backgrounds_a_bar_still_marks_what_the_user_said() -> None:
     assert plain(UserBlock(look(ColourDepth.NONE), "hello"), 20) == ["", "▌ hello"]
 
 

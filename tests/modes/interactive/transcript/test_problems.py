@@ -6,7 +6,7 @@ from pi.modes.interactive.transcript.notices import describe_provider_error
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "reported"),
     [
         ('429: {"message":"Slow down","type":"rate_limit"}', "Slow down (HTTP 429)"),
         (
@@ -25,8 +25,8 @@ from pi.modes.interactive.transcript.notices import describe_provider_error
         ),
     ],
 )
-def test_the_words_of_a_refusal_are_taken_out_of_its_body(error: str, told: str) -> None:
-    assert describe_provider_error(error) == told
+def test_the_words_of_a_refusal_are_taken_out_of_its_body(error: str, reported: str) -> None:
+    assert describe_provider_error(error) == reported
 
 
 @pytest.mark.parametrize(

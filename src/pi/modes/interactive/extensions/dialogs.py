@@ -1,4 +1,4 @@
-"""The dialogs of extensions: one at a time, the others wait their turn."""
+"""Dialogs of extensions: one at a time, the others are queued."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ T = TypeVar("T")
 
 
 class ExtensionDialogs:
-    """Asks the person. Who waits for a turn may be cancelled, and its time may pass meanwhile.
+    """Shows dialogs. A queued dialog can be cancelled, and its time limit can expire.
 
-    ``given`` is what a component of an extension is made of, before the way to end it.
+    ``given`` are the arguments of a component factory, before the function that closes it.
     """
 
     def __init__(self, ui: Ui, given: tuple[object, ...]) -> None:
@@ -35,7 +35,7 @@ class ExtensionDialogs:
     async def select(
         self, title: str, options: Sequence[str | Option], timeout: float | None
     ) -> str | None:
-        """The label of one of the options."""
+        """Returns the label of one of the options."""
         listed = [Option(label=each) if isinstance(each, str) else each for each in options]
         rows = [
             questions.Option(value=each.label, label=each.label, description=each.description)
@@ -46,7 +46,7 @@ class ExtensionDialogs:
         )
 
     async def confirm(self, title: str, message: str, timeout: float | None) -> bool:
-        """Yes or no."""
+        """Asks a yes-or-no question."""
         said = await self._within(
             timeout, lambda aside: questions.confirm(self._ui, title, message, aside=aside)
         )
@@ -55,7 +55,7 @@ class ExtensionDialogs:
     async def input(
         self, title: str, placeholder: str, timeout: float | None, *, secret: bool
     ) -> str | None:
-        """A line of text."""
+        """Asks for a line of text."""
         return await self._within(
             timeout,
             lambda aside: questions.ask_text(
@@ -64,7 +64,7 @@ class ExtensionDialogs:
         )
 
     async def editor(self, title: str, prefill: str, timeout: float | None) -> str | None:
-        """A longer text."""
+        """Asks for a longer text."""
         return await self._within(
             timeout, lambda aside: questions.edit_text(self._ui, title, prefill, aside=aside)
         )
@@ -77,7 +77,7 @@ class ExtensionDialogs:
         *,
         overlay: bool,
     ) -> Any:
-        """What a component of the extension comes to; what it raises is raised here."""
+        """Shows a component of the extension and returns its result; raises what it raises."""
 
         def build(done: Callable[[Any], None]) -> Component:
             def failed(problem: Exception) -> None:
@@ -88,7 +88,7 @@ class ExtensionDialogs:
                 return SafeInteractive(component, failed)
             return _Closable(component, failed, self._ui.keymap, lambda: done(None))
 
-        # It takes no turn: it may be open for long, and may itself ask a question meanwhile.
+        # Not queued: it may be open for long, and may show a dialog itself.
         if overlay:
             options = overlay_placement(overlay_options or {})
             answer = await self._ui.overlay(build, options, on_shown=on_handle)
@@ -111,7 +111,7 @@ class ExtensionDialogs:
 
 
 class _Closable(SafeInteractive):
-    """A component that takes no keys: who has seen enough closes it as they close a dialog."""
+    """A component without key handling: the user closes it like a dialog."""
 
     def __init__(
         self, component: Drawable, failed: Failed, keymap: Keymap, close: Callable[[], None]
@@ -126,15 +126,15 @@ class _Closable(SafeInteractive):
 
 
 class _Broken:
-    """In place of an answer: the component cannot go on."""
+    """Result of a component that failed."""
 
     def __init__(self, problem: Exception) -> None:
         self.problem = problem
 
 
-def overlay_placement(wanted: Mapping[str, Any]) -> OverlayOptions:
-    """Where an overlay stands, by the names of ``OverlayOptions``."""
-    options = dict(wanted)
+def overlay_placement(given_options: Mapping[str, Any]) -> OverlayOptions:
+    """Parses the placement of an overlay, by the names of ``OverlayOptions``."""
+    options = dict(given_options)
     margin = options.get("margin")
     if isinstance(margin, Mapping):
         options["margin"] = described(Margin, margin, "The margin of an overlay")

@@ -64,7 +64,7 @@ def test_a_page_is_to_be_opened_but_not_that_of_a_device_code() -> None:
     ]
 
 
-def test_what_is_told_twice_in_a_row_takes_its_rows_once() -> None:
+def test_what_is_reported_twice_in_a_row_takes_its_rows_once() -> None:
     watched = Watched()
     for message in ("No code.", "No code.", "Older.", "No code."):
         watched.ui.notify(LoginInfo(message=message))
@@ -108,13 +108,13 @@ async def test_a_secret_is_shown_nowhere() -> None:
     assert watched.rows() == [" Key:", " > ••••"]
     await watched.press("enter")
     assert await asked == "hush"
-    assert "hush" not in str(watched.heard) + watched.conversation.last_told
+    assert "hush" not in str(watched.heard) + watched.conversation.last_message
 
 
 def test_what_vendors_say_cannot_command_the_terminal() -> None:
     watched = Watched()
     watched.ui.notify(LoginInfo(message="a\x1b]0;evil\x07b"))
-    assert (watched.rows(), watched.conversation.last_told) == ([" ab"], "ab")
+    assert (watched.rows(), watched.conversation.last_message) == ([" ab"], "ab")
 
 
 async def test_only_keys_that_mean_something_now_are_named() -> None:

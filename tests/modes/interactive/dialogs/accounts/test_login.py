@@ -127,7 +127,7 @@ async def test_a_login_that_is_given_up_stores_nothing(tmp_path: Path) -> None:
     assert (accounts.stored, screen.notices, screen.is_open) == ([], [], False)
 
 
-async def test_a_login_that_fails_says_why_to_whoever_asked_for_it(tmp_path: Path) -> None:
+async def test_a_failed_login_raises_its_reason(tmp_path: Path) -> None:
     screen = screen_with(tmp_path, Accounts())
     task = asyncio.create_task(log_in(screen, "plan"))
     await screen.press("enter", *"wrong", "enter")
@@ -135,14 +135,12 @@ async def test_a_login_that_fails_says_why_to_whoever_asked_for_it(tmp_path: Pat
         await task
 
 
-async def test_a_name_that_fits_no_provider_is_told_with_how_to_see_them_all(
+async def test_a_name_that_fits_no_provider_is_reported_with_how_to_see_them_all(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(PiError) as caught:
-        await log_in(screen_with(tmp_path, Accounts()), "nobody")
-    assert caught.value.explain() == (
-        'There is no provider "nobody" here. Without a name, all are listed.'
-    )
+        await log_in(screen_with(tmp_path, Accounts()), "unknown")
+    assert caught.value.explain() == ('Unknown provider "unknown". Omit the name to list all.')
 
 
 async def test_letters_that_fit_one_provider_mean_it(tmp_path: Path) -> None:
@@ -189,5 +187,5 @@ async def test_logging_out_offers_what_is_stored(tmp_path: Path) -> None:
 
 
 async def test_there_may_be_nothing_to_log_out_of(tmp_path: Path) -> None:
-    with pytest.raises(PiError, match="Nothing is stored"):
+    with pytest.raises(PiError, match="No stored credentials"):
         await log_out(screen_with(tmp_path, Accounts()))

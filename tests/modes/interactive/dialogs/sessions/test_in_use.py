@@ -11,7 +11,7 @@ from tests.modes.interactive.fake_screen import FakeScreen
 
 
 @pytest.mark.parametrize(("keys", "forks"), [(["enter"], True), (["down", "enter"], False)])
-async def test_who_has_it_is_told_and_a_fork_is_offered(
+async def test_the_owner_is_shown_and_a_fork_is_offered(
     tmp_path: Path, keys: list[str], forks: bool
 ) -> None:
     screen = FakeScreen(tmp_path)

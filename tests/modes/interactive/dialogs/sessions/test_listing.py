@@ -44,7 +44,7 @@ def ids(rows: list[SessionRow]) -> list[str]:
     return [row.session.facts.id for row in rows]
 
 
-def test_sessions_keep_their_order_unless_another_is_wanted() -> None:
+def test_sessions_keep_their_order_unless_another_is_requested() -> None:
     assert ids(listed([A, C, B], ListFilter())) == ["a", "c", "b"]
     assert ids(listed([A, C, B], ListFilter(order="threaded"))) == ["a", "b", "c"]
 

@@ -33,6 +33,6 @@ async def test_a_folder_that_is_gone_asks_where_to_go_on(tmp_path: Path) -> None
             confirm_missing_folder(screen, kept(tmp_path, "/gone/away"), "/here")
         )
         await screen.shown()
-        assert "/gone/away does not exist any more. Go on here, in" in screen.text(80)
+        assert "/gone/away no longer exists. Continue in" in screen.text(80)
         await screen.press(*keys)
         assert await asked is expected

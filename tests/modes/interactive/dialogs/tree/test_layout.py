@@ -58,7 +58,7 @@ def test_what_follows_a_hidden_entry_hangs_on_the_one_above_it() -> None:
     ]
 
 
-def test_a_folded_branch_tells_how_much_it_hides() -> None:
+def test_a_folded_branch_shows_how_much_it_hides() -> None:
     sample = tree(("u1", ROOT), ("a1", 0), ("u2", 1), ("a2", 2), ("u3", 1))
     rows = lay_out(sample, everything(sample), {2})
     assert drawn(sample, rows) == ["u1", "a1", "├─ u2", "└─ u3"]

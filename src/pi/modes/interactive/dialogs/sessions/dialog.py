@@ -1,4 +1,4 @@
-"""Choosing a session to go on with."""
+"""Dialog to choose a session to resume or a message to fork from."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from pi.base.errors import PiError
 from pi.base.fuzzy import rank
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
@@ -23,31 +22,31 @@ from pi.modes.interactive.dialogs.panel import framed, list_rows, summarise_mess
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import CHOOSING
 from pi.modes.interactive.dialogs.sessions.selector import SessionActions, SessionSelector
-from pi.modes.interactive.ui import Ui
+from pi.modes.interactive.ui import Ui, report_errors
 from pi.tui.component import Component
 
 LEAST_TO_SEARCH = 3
-"""Letters from which on conversations are looked into."""
+"""Minimum query length for a search in messages."""
 PAUSE = 0.15
-"""Seconds of not typing after which that begins."""
+"""Seconds without a key before that search starts."""
 
 
 class SessionScope(Record):
-    """What the list is about; it can be shown before there is a session."""
+    """What the list needs; it can be shown before a session is open."""
 
     host: Machine
     catalog: SessionCatalog
     cwd: str
     current: Path | None = None
-    """The file of the session that is open."""
+    """The file of the open session."""
     rename_current: Callable[[str], Awaitable[None]] | None = None
-    """Renames that session, whose file nobody else may write."""
+    """Renames the open session, whose file is locked by this process."""
 
 
 async def pick_session(ui: Ui, where: SessionScope) -> Path | None:
-    """The file of the session that the person chooses; sessions are renamed and deleted there.
+    """Returns the file of the session that the user chooses; sessions can be renamed and deleted.
 
-    The dialog is there at once: what is typed while the sessions are read is searched for.
+    The dialog opens at once: text typed while the sessions are loaded is searched for.
     """
     async with TaskScope() as tasks:
 
@@ -58,7 +57,7 @@ async def pick_session(ui: Ui, where: SessionScope) -> Path | None:
 
 
 class _Browsing:
-    """The dialog while it is open: what files say, and the work on them."""
+    """The open dialog: loads session files and changes them."""
 
     def __init__(
         self, ui: Ui, where: SessionScope, tasks: TaskScope, done: Callable[[Path | None], None]
@@ -83,7 +82,7 @@ class _Browsing:
         self._start(self._load())
 
     async def _load(self) -> None:
-        """Read which sessions there are, unless others are wanted by the time they are read."""
+        """Lists the sessions, unless the scope has changed meanwhile."""
         catalog, cwd, everywhere = self._where.catalog, self._where.cwd, self._everywhere
         if everywhere:
             sessions = await asyncio.to_thread(catalog.everywhere)
@@ -124,24 +123,22 @@ class _Browsing:
     async def _delete(self, path: Path) -> None:
         host = self._where.host
         await Trash(host.agent_dir, host.environ, host.clock).delete(path)
-        self._ui.notify("The session is in the trash.")
+        self._ui.notify("Moved the session to the trash.")
         await self._load()
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        self._tasks.start(self._told(work), name="sessions")
+        self._tasks.start(self._run(work), name="sessions")
 
-    async def _told(self, work: Coroutine[Any, Any, None]) -> None:
-        try:
+    async def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        with report_errors(self._ui):
             await work
-        except PiError as problem:
-            self._ui.notify(problem.explain(), "error")
 
 
-# Choosing what to say differently, in a session of its own.
+# Choosing a message to fork from.
 
 
 async def pick_fork_point(ui: Ui, points: list[ForkPoint]) -> ForkPoint | None:
-    """Something that the person said on this branch; the last one is selected."""
+    """Returns a user message of this branch; the last one is selected."""
 
     def draw(point: ForkPoint, width: int, *, selected: bool) -> str:
         text = one_line(summarise_message(point.text)) or "(pictures)"
@@ -156,7 +153,7 @@ async def pick_fork_point(ui: Ui, points: list[ForkPoint]) -> ForkPoint | None:
             rows=lambda: list_rows(ui),
             on_pick=done,
             on_cancel=lambda: done(None),
-            empty="Nothing was said yet",
+            empty="No messages yet",
         )
         if points:
             inside.select(lambda point: point is points[-1])
@@ -165,7 +162,7 @@ async def pick_fork_point(ui: Ui, points: list[ForkPoint]) -> ForkPoint | None:
             "Fork from a message",
             inside,
             lambda: CHOOSING,
-            message="The new session goes on before it; its text comes into the editor.",
+            message="The new session ends before it; its text is put into the editor.",
         )
 
     return await ui.show(build)

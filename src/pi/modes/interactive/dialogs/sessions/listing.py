@@ -1,4 +1,4 @@
-"""Which sessions are listed, in which order, and what a row says of one. Pure."""
+"""Filters, sorts and describes sessions for the list. Pure."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class SessionRow(Record):
 
     session: ListedSession
     depth: int = 0
-    """How many sessions above it were forked to come to it."""
+    """How many ancestors it was forked from."""
     excerpt: str = ""
-    """Where the words were said, if only the conversation has them."""
+    """The passage that matched, if only the messages match."""
 
 
 class ListFilter(Record):
-    """What the person wants to see."""
+    """Query, order and filter of the list."""
 
     query: str = ""
     order: Order = "recent"
@@ -38,15 +38,15 @@ class ListFilter(Record):
 
 
 def listed(
-    sessions: Sequence[ListedSession], wanted: ListFilter, passages: Iterable[Passage] = ()
+    sessions: Sequence[ListedSession], list_filter: ListFilter, passages: Iterable[Passage] = ()
 ) -> list[SessionRow]:
-    """The rows; of a search, first what has its words, then where they were said, then the rest.
+    """Returns the rows; for a search, first matches in titles, then in messages, then fuzzy ones.
 
-    By relevance, what resembles the query most comes first.
+    By relevance, the best match comes first.
     """
-    candidates = [s for s in sessions if s.facts.name or not wanted.named_only]
-    if not wanted.query.strip():
-        if wanted.order == "threaded":
+    candidates = [s for s in sessions if s.facts.name or not list_filter.named_only]
+    if not list_filter.query.strip():
+        if list_filter.order == "threaded":
             return threaded(candidates)
         return [SessionRow(session=session) for session in candidates]
     allowed = {session.path for session in candidates}
@@ -55,11 +55,11 @@ def listed(
         for passage in passages
         if passage.session.path in allowed
     ]
-    if wanted.order == "relevance":
-        found = rank(wanted.query, candidates, key=_shown)
+    if list_filter.order == "relevance":
+        found = rank(list_filter.query, candidates, key=_shown)
         return _once([*(SessionRow(session=session) for session in found), *said])
-    words = wanted.query.lower().split()
-    found = search_sessions(wanted.query, candidates)
+    words = list_filter.query.lower().split()
+    found = search_sessions(list_filter.query, candidates)
     exact = [s for s in found if all(word in _shown(s).lower() for word in words)]
     rows = (SessionRow(session=session) for session in exact)
     return _once([*rows, *said, *(SessionRow(session=session) for session in found)])
@@ -70,7 +70,7 @@ def _shown(session: ListedSession) -> str:
 
 
 def _once(rows: Iterable[SessionRow]) -> list[SessionRow]:
-    """Every session where it comes first."""
+    """Returns every session once, at its first position."""
     first: dict[Path, SessionRow] = {}
     for row in rows:
         first.setdefault(row.session.path, row)
@@ -78,7 +78,7 @@ def _once(rows: Iterable[SessionRow]) -> list[SessionRow]:
 
 
 def threaded(sessions: Sequence[ListedSession]) -> list[SessionRow]:
-    """Forks below what they were forked from; a session whose origin is not listed is a root."""
+    """Forks below their origin; a session whose origin is not listed is a root."""
     places = {str(session.path): place for place, session in enumerate(sessions)}
     below: dict[int, list[int]] = {}
     for place, session in enumerate(sessions):
@@ -91,23 +91,23 @@ def threaded(sessions: Sequence[ListedSession]) -> list[SessionRow]:
         rows.append(SessionRow(session=sessions[place], depth=depth))
         waiting += [(child, depth + 1) for child in reversed(below.get(place, []))]
     met = {row.session.path for row in rows}
-    # Sessions that name each other as their origin hang on nothing.
+    # Sessions that name each other as their origin have no root.
     return rows + [SessionRow(session=session) for session in sessions if session.path not in met]
 
 
 def next_order(order: Order) -> Order:
-    """The order after this one; round in circles."""
+    """Returns the next order, cyclically."""
     return ORDERS[(ORDERS.index(order) + 1) % len(ORDERS)]
 
 
 def title(row: SessionRow) -> str:
-    """What a session is called: its name, else how it begins."""
+    """The title of a session: its name, or else its first message."""
     facts = row.session.facts
     return facts.name or one_line(summarise_message(facts.first_message)) or "(no words)"
 
 
 def age(then_ms: int, now_ms: int) -> str:
-    """How long ago, in one unit: ``5m``, ``3h``, ``2w``."""
+    """The age in one unit: ``5m``, ``3h``, ``2w``."""
     amount = max(now_ms - then_ms, 0) // 1000
     for most, unit in _UNITS:
         if amount < most:
@@ -117,7 +117,7 @@ def age(then_ms: int, now_ms: int) -> str:
 
 
 def short_path(path: str, home: Path) -> str:
-    """A path with ``~`` for the person's own folder."""
+    """A path with ``~`` for the home directory."""
     try:
         return str(Path("~") / Path(path).relative_to(home))
     except ValueError:

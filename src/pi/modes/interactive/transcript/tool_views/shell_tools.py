@@ -1,4 +1,4 @@
-"""bash: the command, the end of what it writes while it writes it, and how it ended."""
+"""Views of bash, grep, find, ls, and the generic view."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _NO_OUTPUT = "(no output)"
 
 
 def bash_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
-    """The command behind a dollar sign; its last rows below."""
+    """The command after a dollar sign; the last rows of its output below."""
     theme = look.theme
     command = call.argument("command").strip().split("\n")
     title = theme.paint("toolTitle", bold=True)(expand_tabs(command[0]) or "…")
     rows = _more_of_command(command[1:], look, width)
-    if call.state == "failed" and not _ENDING.search(call.text):  # it was not even begun
+    if call.state == "failed" and not _ENDING.search(call.text):  # it was not started
         return ToolView(title, [*rows, *failure(call, look, width)])
     text, note = _outcome(call.text, look) if call.has_ended else (call.text, "")
     if text.strip() == _NO_OUTPUT:
@@ -48,20 +48,20 @@ def bash_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolV
 
 
 def _remark(text: str) -> tuple[str, str]:
-    """The output without the remark that it is not all of it, and that remark."""
+    """Splits the output and the truncation note."""
     found = _NOT_ALL.search(text)
     return (text[: found.start()], found[1]) if found else (text, "")
 
 
 def _more_of_command(lines: list[str], look: TranscriptOptions, width: int) -> list[str]:
-    """What follows the first line, below its beginning: output stands further left."""
+    """The continuation lines of a command, indented more than the output."""
     painted_lines = list(map(look.theme.paint("toolTitle"), lines))
     rows = folded_head(painted_lines, COMMAND_ROWS, look, max(width - 2, 1))
     return [f"  {row}" for row in rows]
 
 
 def _outcome(text: str, look: TranscriptOptions) -> tuple[str, str]:
-    """The output without the remark on how the command ended, and that remark in short."""
+    """Splits the output and the exit note, in short form."""
     found = _ENDING.search(text)
     if found is None:
         return text, ""
@@ -69,7 +69,7 @@ def _outcome(text: str, look: TranscriptOptions) -> tuple[str, str]:
     return text[: found.start()], look.theme.paint("error")(note)
 
 
-# grep, find and ls: what was looked for and how much was found.
+# grep, find and ls: the pattern and the number of results.
 
 
 _NOTHING = re.compile(r"\A(?:No (?:matches|files) found.*|\(empty directory\))\Z")
@@ -80,7 +80,7 @@ _MATCH = re.compile(r".*:\d+:")
 
 
 def grep_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
-    """The pattern and where; how many lines match."""
+    """The pattern and the path; the number of matching lines."""
     pattern = look.theme.paint("accent")(f"/{_pattern(call)}/")
     glob = one_line(call.argument("glob"))
     title = f"{pattern}{_place(call, look)}{look.theme.paint('muted')(f' {glob}') if glob else ''}"
@@ -89,13 +89,13 @@ def grep_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolV
 
 
 def find_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
-    """The pattern and where; how many files fit."""
+    """The pattern and the path; the number of files."""
     title = look.theme.paint("accent")(_pattern(call)) + _place(call, look)
     return _shown(call, look, width, title, counted(len(_lines(call.text)), "file"))
 
 
 def ls_view(call: ToolCallState, look: TranscriptOptions, width: int) -> ToolView:
-    """The folder; how much is in it."""
+    """The folder; the number of entries."""
     path = one_line(call.argument("path")) or "."
     title = look.theme.paint("accent")(look.short_path(path) or ".")
     number = counted(len(_lines(call.text)), "entry", "entries")
@@ -117,7 +117,7 @@ def _shown(
 
 
 def _pattern(call: ToolCallState) -> str:
-    """What is looked for, on one row: blanks at its ends are part of it."""
+    """The pattern on one row: blanks at its ends are part of it."""
     return _BREAK.sub(" ", call.argument("pattern"))
 
 
@@ -127,14 +127,14 @@ def _place(call: ToolCallState, look: TranscriptOptions) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """What was found, without the notice that there is more."""
+    """The results without the limit notice."""
     text = _NOTICE.sub("", text.strip())
     if not text or _NOTHING.match(text):
         return []
     return [line for line in text.split("\n") if line.strip()]
 
 
-# Any other tool: its arguments on one row, the first lines of what it says.
+# Any other tool: its arguments on one row, the first lines of its output.
 
 
 ROWS = 5
