@@ -25,7 +25,7 @@ def test_an_answer_may_be_a_record_or_a_dict_of_its_fields() -> None:
 
 
 def test_anything_else_is_refused_with_what_is_wanted() -> None:
-    with pytest.raises(TypeError, match="must give Block, a dict of its fields or None, not str"):
+    with pytest.raises(TypeError, match="must return Block, a dict of its fields or None, not str"):
         as_answer(Block, "no")
     with pytest.raises(TypeError, match="because"):
         as_answer(Block, {"because": "no"})

@@ -20,8 +20,8 @@ async def test_before_there_is_a_session_nothing_can_be_asked_of_it(tmp_path: Pa
 
     async with playing(tmp_path, extension):
         assert problems == [
-            "There is no session yet: extensions are being loaded."
-            " Do this at session_start, or later."
+            "The session does not exist yet: extensions are still loading."
+            " Do this in a session_start handler, or later."
         ]
 
 

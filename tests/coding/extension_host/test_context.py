@@ -111,7 +111,7 @@ async def test_whoever_replaces_the_session_may_speak_in_the_new_one(tmp_path: P
 
     places = [said.find(text) for text in ("from before", "go on", "two")]
     assert -1 not in places and places == sorted(places)
-    assert play.failures == ["command: This handle belongs to a session that is over."]
+    assert play.failures == ["command: This handle belongs to a session that has ended."]
 
 
 async def test_a_command_may_fork_switch_and_move(tmp_path: Path) -> None:

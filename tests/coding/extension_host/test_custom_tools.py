@@ -61,10 +61,10 @@ async def test_a_factory_gets_what_extensions_get(tmp_path: Path, kind: str, res
 @pytest.mark.parametrize(
     ("code", "problem"),
     [
-        ("WORDS = 3\n", "brings no tool"),
+        ("WORDS = 3\n", "defines no tool"),
         (FACTORY.format(kind="def", name="read", result="where"), "the name of a built-in tool"),
-        (FACTORY.format(kind="def", name="x", result="3"), "3 is no tool"),
-        ("def tools(pi): return {'name': 'x'}\n", "{'name': 'x'} is no tool"),
+        (FACTORY.format(kind="def", name="x", result="3"), "3 is not a tool"),
+        ("def tools(pi): return {'name': 'x'}\n", "{'name': 'x'} is not a tool"),
         ("def tools(pi): raise RuntimeError('no')\n", "RuntimeError: no"),
     ],
 )

@@ -22,7 +22,7 @@ def test_a_record_is_described_by_its_fields() -> None:
 
 @pytest.mark.parametrize("fields", [{}, {"name": "line", "colour": "red"}])
 def test_who_names_other_fields_is_told_which_there_are(fields: dict[str, Any]) -> None:
-    with pytest.raises(ExtensionError, match="A shape cannot be understood: ") as problem:
+    with pytest.raises(ExtensionError, match="A shape is invalid: ") as problem:
         described(Shape, fields, "A shape")
 
-    assert problem.value.hint == "Describe it by these names: name, corners."
+    assert problem.value.hint == "Valid fields: name, corners."

@@ -232,7 +232,7 @@ async def test_only_what_is_promised_is_there(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         @pi.command("look")
         async def look(args: str, ctx: Any) -> None:
-            with pytest.raises(AttributeError, match="nothing that is called seen"):
+            with pytest.raises(AttributeError, match="no attribute 'seen'"):
                 failed.extend(ctx.ui.seen)
 
     async with playing(tmp_path, extension) as play:

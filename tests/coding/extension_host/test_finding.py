@@ -116,7 +116,7 @@ def test_a_folder_with_a_broken_manifest_is_told_and_stops_nothing(tmp_path: Pat
     assert [warning.split(tmp_path.name)[1][:3] for warning in warnings] == [
         "/a/",
         "/b/",
-        "/d ",
+        "/d:",
         "/e/",
     ]
 

@@ -33,7 +33,7 @@ async def test_handles_of_a_session_that_was_replaced_say_so(tmp_path: Path) -> 
             lambda: apis[0].context.is_idle(),
             lambda: apis[0].get_active_tools(),
         ):
-            with pytest.raises(StaleSession, match="a session that is over"):
+            with pytest.raises(StaleSession, match="a session that has ended"):
                 use()
         assert apis[1].context.cwd == play.stage.cwd
 

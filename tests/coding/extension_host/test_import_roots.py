@@ -54,7 +54,7 @@ def test_a_package_that_needs_another_version_is_refused(tmp_path: Path) -> None
         add_import_root(installed(tmp_path / "b", pi_tips_same="2"))
 
     assert caught.value.message == (
-        "It needs the module pi_tips_same of pi_tips_same-2, and another one is in use:"
+        "It needs the module pi_tips_same of pi_tips_same-2, but another version is in use:"
         f" {first / 'pi_tips_same' / '__init__.py'}."
     )
     assert sys.path[-1] == str(first)

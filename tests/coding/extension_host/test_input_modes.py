@@ -43,7 +43,7 @@ def test_a_mode_is_given_what_stands_behind_its_prefix() -> None:
 
 @pytest.mark.parametrize("prefix", ["", "/", "!", "!x", "@", " $", "$ "])
 def test_what_means_something_already_is_no_prefix(prefix: str) -> None:
-    with pytest.raises(ExtensionError, match="No input mode can begin with"):
+    with pytest.raises(ExtensionError, match="Invalid prefix for an input mode"):
         checked_prefix(prefix)
 
 

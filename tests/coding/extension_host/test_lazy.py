@@ -90,7 +90,7 @@ async def test_a_manifest_that_waits_for_no_event_of_ours_leaves_nothing(tmp_pat
     (info,) = session.extensions.infos()
     assert (info.state, info.problem) == (
         "failed",
-        "There is no event called 'inpt'. Did you mean input?",
+        "Unknown event 'inpt'. Did you mean input?",
     )
     assert session.extensions.flags() == []
     assert [each.name for each in session.facts.commands()] == []

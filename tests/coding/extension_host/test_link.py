@@ -18,7 +18,7 @@ async def test_a_session_is_there_between_its_start_and_its_end() -> None:
     start = Path("/home/ada/project")
     link = SessionLink(scope, lambda: sessions[0] if sessions else None, start)
 
-    with pytest.raises(ExtensionError, match="no session yet"):
+    with pytest.raises(ExtensionError, match="does not exist yet"):
         _ = link.session
     assert link.cwd == start
     sessions.append(session)

@@ -77,7 +77,7 @@ async def test_what_is_said_and_what_tools_give_can_be_changed_before_it_is_kept
     both = [(when, name) for name in one for when in ("start", "end")]
     assert told[: len(both) + 1] == [*both, ("turn", "secret")]
     assert play.failures == [
-        "message_end: instructions are changed at before_agent_start",
+        "message_end: a system message can only be changed at before_agent_start",
     ]
 
 

@@ -76,14 +76,14 @@ def test_without_a_manifest_an_extension_is_loaded_with_every_session(tmp_path: 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("activate = [", "is no TOML"),
-        ("a." * 200_000 + "b = 1", "is no TOML: a key has more than 64 parts"),
-        ("api = " + "1" * 5000, "is no TOML: Exceeds the limit"),
-        ("activate = 3", "cannot be used"),
-        ('activate = ["tuesday"]', "waits for 'tuesday', which never happens"),
-        ('activate = ["command:"]', "waits for 'command:', which never happens"),
-        ('activate = ["session:x"]', "waits for 'session:x', which never happens"),
-        ("[tools.weather]", "cannot be used"),
+        ("activate = [", "is not valid TOML"),
+        ("a." * 200_000 + "b = 1", "is not valid TOML: a key has more than 64 parts"),
+        ("api = " + "1" * 5000, "is not valid TOML: Exceeds the limit"),
+        ("activate = 3", "is invalid"),
+        ('activate = ["tuesday"]', "Unknown trigger 'tuesday'"),
+        ('activate = ["command:"]', "Unknown trigger 'command:'"),
+        ('activate = ["session:x"]', "Unknown trigger 'session:x'"),
+        ("[tools.weather]", "is invalid"),
     ],
 )
 def test_a_broken_manifest_is_named(tmp_path: Path, text: str, problem: str) -> None:

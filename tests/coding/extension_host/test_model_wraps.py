@@ -76,7 +76,7 @@ async def test_a_wrap_that_fails_or_never_ends_an_answer_makes_it_fail() -> None
     ended = await through([cut], ScriptedStream()).result()
 
     assert "broken" in str(failed.error_message)
-    assert ended.error_message == "A model wrap ended without the end of an answer."
+    assert ended.error_message == "A model wrap ended before the answer did."
 
 
 async def test_an_abort_ends_the_request_inside_all_wraps() -> None:

@@ -36,7 +36,7 @@ async def test_the_end_leaves_every_question() -> None:
     waiting = asyncio.ensure_future(dialogs.answer(person.ask(), "left"))
     await person.asked.wait()
 
-    dialogs.leave()
+    dialogs.cancel_all()
 
     assert await waiting == "left"
     assert not person.is_bothered

@@ -33,9 +33,11 @@ async def test_headers_are_changed_in_place_and_payloads_replaced() -> None:
         told.append("payload")
         return {**event.payload, "more": True}
 
-    hooks.on("before_provider_headers", headers, None, ME)
-    hooks.on("before_provider_request", payload, None, ME)
-    hooks.on("after_provider_response", lambda event, ctx: told.append(str(event.status)), None, ME)
+    hooks.subscribe("before_provider_headers", headers, None, ME)
+    hooks.subscribe("before_provider_request", payload, None, ME)
+    hooks.subscribe(
+        "after_provider_response", lambda event, ctx: told.append(str(event.status)), None, ME
+    )
     options = watched(ModelRequest(model=MODEL, messages=()), hooks).options
 
     assert options.on_payload is not None
@@ -56,7 +58,9 @@ async def test_the_hooks_of_whoever_asks_come_first() -> None:
     async def on_response(status: int, headers: Any, model: Any) -> None:
         told.append(status)
 
-    hooks.on("before_provider_request", lambda event, ctx: told.append(event.payload), None, ME)
+    hooks.subscribe(
+        "before_provider_request", lambda event, ctx: told.append(event.payload), None, ME
+    )
     request = ModelRequest(model=MODEL, messages=())
     asked = replace(
         request,

@@ -58,7 +58,7 @@ async def test_extensions_bring_kinds_and_sources_that_end_with_them(tmp_path: P
 async def test_a_kind_that_nobody_knows_is_named(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     async with playing(tmp_path, apis.append):
-        with pytest.raises(ExtensionError, match="no kind of resources called 'songs'"):
+        with pytest.raises(ExtensionError, match="Unknown kind of resource 'songs'"):
             apis[0].context.resources.load("songs")
 
 

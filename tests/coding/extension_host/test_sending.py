@@ -86,7 +86,7 @@ async def test_an_extension_may_speak_as_the_person(tmp_path: Path) -> None:
 
         @pi.on("tool_call")
         async def busy(event: Any, ctx: Any) -> None:
-            with pytest.raises(ExtensionError, match="at work"):
+            with pytest.raises(ExtensionError, match="already running"):
                 await pi.send_user_message("x")
             await pi.send_user_message("hurry", deliver_as="steer")
 

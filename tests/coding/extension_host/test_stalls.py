@@ -78,7 +78,7 @@ async def test_a_function_that_does_not_return_is_named_once(
     logging.getLogger("pi.coding.extension_host.watchdog").removeHandler(hear)
 
     (told,) = [record.getMessage() for record in caplog.records]
-    assert told == "/me.py does not return from <lambda>: nothing else can happen"
+    assert told == "/me.py does not return from <lambda> and blocks the event loop"
 
 
 @posix
@@ -93,7 +93,7 @@ async def test_a_function_that_does_not_return_can_be_ended(wait: Callable[[], N
 
     extension = Extension()
     with watching(extension.whose, end):
-        with pytest.raises(HandlerEnded, match="was ended with Ctrl"):
+        with pytest.raises(HandlerEnded, match="was interrupted with Ctrl"):
             extension.hang(wait)
         assert await asyncio.to_thread(told[0].over.wait, AGES)
 

@@ -194,7 +194,7 @@ async def test_an_extension_that_there_is_not_cannot_be_wanted(tmp_path: Path) -
         apis.append(pi)
 
     async with playing(tmp_path, caller):
-        with pytest.raises(ExtensionError, match="no extension called 'other'") as caught:
+        with pytest.raises(ExtensionError, match="Unknown extension 'other'") as caught:
             await apis[0].sub_session(SubSession(prompt="go", extensions=("other",)))
 
     assert caught.value.hint == "It has caller."

@@ -77,7 +77,7 @@ def test_a_tool_without_a_schema_is_refused() -> None:
 
     with pytest.raises(ExtensionError, match="has no schema"):
         checked(bare)
-    with pytest.raises(ExtensionError, match="is no tool"):
+    with pytest.raises(ExtensionError, match="is not a tool"):
         checked(greet.run)  # type: ignore[arg-type]
     empty = {"type": "object", "properties": {}}
     fine = make_tool(name="x", description="", params=empty, run=lambda a, ctx: "")

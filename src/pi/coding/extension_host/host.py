@@ -1,4 +1,4 @@
-"""The host: everything that the extensions of a session have in common."""
+"""``ExtensionHost``: connects, loads and unloads the extensions of a session."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from pi.coding.port.ui import ExtensionUI, Mode
 log = logging.getLogger(__name__)
 
 SHARED = SharedObjects()
-"""Of this process: what it holds outlives sessions by design."""
+"""Objects that outlive sessions; one set per process."""
 
 
 class ExtensionHost:
@@ -55,7 +55,7 @@ class ExtensionHost:
         self._ui = ExtensionUI()
         self._session: HostedSession | None = None
         self._connections = ExitStack()
-        """Ends what models are asked through extensions for."""
+        """Disconnects credentials and model names from the model registry."""
         self._watchdog = Watchdog(clock)
         self._stalls = Stalls(lambda module: self.loading.whose(module), on_stall=on_stall)
         self.hooks = Hooks(self._watchdog, self.failed)
@@ -82,19 +82,17 @@ class ExtensionHost:
             flags=flags,
             failed=self.failed,
         )
-        around = self._surroundings(cwd, clock)
+        around = self._environment(cwd, clock)
         self.loading: ExtensionLoader = ExtensionLoader(
             self._shelves, around, stalls=self._stalls, report=report
         )
 
-    # Its surroundings -----------------------------------------------------------------------------
-
     def listen(self, bus: Bus) -> None:
-        """Hear what the systems below the session tell and ask."""
+        """Forward the events of the bus to extensions."""
         bridges.connect(bus, self.hooks)
 
     def connect(self, registry: ModelRegistry) -> None:
-        """Have the providers, credentials and names of models that extensions bring count."""
+        """Connect providers, credentials and model names of extensions to a registry."""
         self._connections.close()
         self._shelves.providers.connect(registry.models)
         sources = AuthSources(self.registries.auth_sources, self.failed)
@@ -102,52 +100,52 @@ class ExtensionHost:
         self._connections.callback(registry.add_resolver(self._resolved))
 
     def serve(self, session: HostedSession) -> None:
-        """Give extensions the session that they belong to."""
+        """Set the session that extensions belong to."""
         self._session = session
 
     def attach(self, ui: ExtensionUI, mode: Mode) -> None:
-        """Let extensions reach the person."""
+        """Set the user interface of extensions."""
         self._ui, self._mode = ui, mode
 
     @property
     def session(self) -> HostedSession:
-        """The session that extensions belong to; there must be one."""
+        """The session of the extensions; it must be set."""
         assert self._session is not None, "extensions have no session yet"
         return self._session
 
     @property
     def providers(self) -> Providers:
-        """The providers that extensions have brought."""
+        """The providers of extensions."""
         return self._shelves.providers
 
     @property
     def next_turn(self) -> NextTurnMessages:
-        """Messages that ride along with the next prompt."""
+        """Messages that are sent together with the next prompt."""
         return self._shelves.next_turn
 
     async def unload(self) -> None:
-        """End everything that extensions have begun; those of another session may follow."""
+        """Unload all extensions; those of another session may follow."""
         self.updates.close()
         await self.loading.unload()
         self.next_turn.take()
 
     async def close(self) -> None:
-        """End everything, for good."""
+        """Unload all extensions and stop the watchers."""
         await self.unload()
         self._connections.close()
         await self._watchdog.close()
         self._stalls.close()
 
-    def failed(self, owner: Owner, event: str, problem: BaseException) -> None:
+    def failed(self, owner: Owner, event: str, error: BaseException) -> None:
         """Report a failure to the log and to clients."""
-        log.warning("%s failed at %s", owner.path, event, exc_info=problem)
-        told = ExtensionFailed(extension_path=owner.path, event=event, error=words(problem))
+        log.warning("%s failed at %s", owner.path, event, exc_info=error)
+        failure = ExtensionFailed(extension_path=owner.path, event=event, error=words(error))
         if self._session is not None:
-            self._session.events.tell_soon(told)
+            self._session.events.emit_soon(failure)
 
     # ----------------------------------------------------------------------------------------------
 
-    def _surroundings(self, cwd: Path, clock: Clock) -> HostEnvironment:
+    def _environment(self, cwd: Path, clock: Clock) -> HostEnvironment:
         return HostEnvironment(
             session=lambda: self._session,
             ui=lambda: self._ui,
@@ -158,14 +156,14 @@ class ExtensionHost:
         )
 
     def _resolved(self, name: str) -> Model | str | None:
-        """What extensions mean by the name of a model; one that fails is passed over."""
+        """Resolve a model name with extensions; a resolver that fails is skipped."""
         for row in self.registries.resolvers:
             try:
                 found = row.value(name)
             except PASSED_ON:
                 raise
-            except BaseException as problem:
-                self.failed(row.owner, f"name of a model {name}", problem)
+            except BaseException as error:
+                self.failed(row.owner, f"model name {name}", error)
                 continue
             if found is not None:
                 return found

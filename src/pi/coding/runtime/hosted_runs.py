@@ -183,11 +183,11 @@ class HostedEvents:
 
         return end
 
-    async def tell(self, event: Any) -> None:
+    async def emit(self, event: Any) -> None:
         """Tell a public event."""
         await self._core.tell(event)
 
-    def tell_soon(self, event: Any) -> None:
+    def emit_soon(self, event: Any) -> None:
         """Tell a public event, after what is being told."""
         apart(self._tasks, self._core.tell(event), name="extension event")
 

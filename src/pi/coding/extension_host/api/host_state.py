@@ -1,4 +1,4 @@
-"""pi.coding.extension_host.api.host_state"""
+"""State shared by all extensions of a session."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Shelves(Record, eq=False):
     agent_dir: Path
     environ: Mapping[str, str]
     flags: Mapping[str, bool | str]
-    """What the command line says of flags that extensions have."""
+    """Command-line flags that belong to extensions."""
     failed: ReportHandlerFailure
 
 
 class HostEnvironment(Record):
-    """What there is around extensions; what changes is asked anew every time."""
+    """The environment of the host; values that change are callables."""
 
     session: Callable[[], HostedSession | None]
     ui: Callable[[], ExtensionUI]

@@ -1,4 +1,4 @@
-"""One extension in one session: everything that its API works with."""
+"""One loaded extension: builds its objects and makes its registrations."""
 
 from __future__ import annotations
 
@@ -55,24 +55,21 @@ class LoadedExtension(Record, eq=False):
     shelves: Shelves
 
     def add_row(self, rows: OrderedList[T], value: T, at: At = "normal") -> Registration:
-        """Register something where everybody's counts."""
+        """Register a value in a list where all values apply."""
         return self.keep(rows.add(value, self.owner, at))
 
     def add_name(self, names: NamedRegistry[T], name: str, value: T) -> Registration:
-        """Register something under a name that only one can have."""
+        """Register a value under a name; only one value per name applies."""
         return self.keep(names.add(name, value, self.owner))
 
     def keep(self, end: Callable[[], None]) -> Registration:
-        """A registration that ends with the extension."""
+        """A registration that is removed with the extension."""
         return self.scope.keep(Registration(end))
 
 
-# How registrations of an extension are made: each checked first, each ended with its scope.
-
-
 def add_handler(instance: LoadedExtension, event: str, handler: Handler, at: At) -> Registration:
-    """Have a handler called."""
-    end = instance.shelves.hooks.on(event, handler, instance.context, instance.owner, at)
+    """Subscribe a handler."""
+    end = instance.shelves.hooks.subscribe(event, handler, instance.context, instance.owner, at)
     return instance.keep(end)
 
 
@@ -84,7 +81,7 @@ def add_tool(
     guidelines: tuple[str, ...],
     exposure: Exposure,
 ) -> Registration:
-    """Have one more tool."""
+    """Add a tool."""
     note = ToolNote(name=tool.name, snippet=snippet, guidelines=guidelines)
     added = ExtensionTool(tool=tool, note=note, exposure=exposure, source=instance.source)
     return instance.add_name(instance.shelves.registries.tools, tool.name, added)
@@ -93,7 +90,7 @@ def add_tool(
 def tool_of(
     function: Callable[..., Any], name: str, description: str, options: ToolOptions
 ) -> AgentTool:
-    """A typed function as a tool."""
+    """Turn a typed function into a tool."""
     return tool(name=name, description=description, **options)(function)
 
 
@@ -104,7 +101,7 @@ def add_command(
     description: str,
     completions: Completions | None,
 ) -> Registration:
-    """Have one more command."""
+    """Add a command. Raises ``ExtensionError`` if its name or signature is invalid."""
     name = name.removeprefix("/")
     if not name or any(letter.isspace() for letter in name):
         raise ExtensionError(
@@ -126,7 +123,7 @@ def add_command(
 def add_shortcut(
     instance: LoadedExtension, key: str, handler: Callable[[Any], Any], description: str
 ) -> Registration:
-    """Have a key do something."""
+    """Add a shortcut."""
     shortcut = Shortcut(
         key=key,
         handler=handler,
@@ -138,7 +135,7 @@ def add_shortcut(
 
 
 def add_input_mode(instance: LoadedExtension, prefix: str, mode: InputMode) -> Registration:
-    """Have one more kind of text that can be written."""
+    """Add an input mode."""
     must_take(mode.run, 2, f"The input mode {prefix} takes a text and a context")
     owned = RegisteredInputMode(
         prefix=checked_prefix(prefix),
@@ -152,7 +149,7 @@ def add_input_mode(instance: LoadedExtension, prefix: str, mode: InputMode) -> R
 def add_provider(
     instance: LoadedExtension, provider: ModelProvider | str, config: Mapping[str, Any] | None
 ) -> Registration:
-    """Have one more provider of models."""
+    """Add a model provider."""
     shelves = instance.shelves
     stored = AuthStorage(shelves.agent_dir / "auth.json").peek
     made = provider_from(provider, config, shelves.environ, stored)
@@ -160,7 +157,7 @@ def add_provider(
 
 
 def add_flag(instance: LoadedExtension, flag: ExtensionFlag) -> Registration:
-    """Have one more option of the command line."""
+    """Add a command-line option."""
     return instance.add_name(instance.shelves.registries.flags, flag.name, checked_flag(flag))
 
 
@@ -170,7 +167,7 @@ def when_idle(
     *,
     before_next_prompt: bool,
 ) -> Registration:
-    """Have ``act`` carried out at the next rest, unless it is taken back or the session ends."""
+    """Call ``act`` when the agent is idle next, unless it is removed or the session ends before."""
     registration = instance.keep(lambda: None)
     session = instance.link.session
 
@@ -184,27 +181,24 @@ def when_idle(
 
 
 def first_line(function: Callable[..., Any]) -> str:
-    """What a function says of itself."""
+    """The first line of a docstring."""
     return (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
 
 
 class ScopedEvents:
-    """Events between extensions; listeners end with the session."""
+    """Events between extensions; subscriptions end with the session."""
 
     def __init__(self, instance: LoadedExtension) -> None:
         self._instance = instance
 
     def on(self, name: str, listener: Callable[[Any], Any]) -> Registration:
-        """Have ``listener(data)`` called with what anybody emits under ``name``."""
+        """Subscribe ``listener(data)`` to the events called ``name``."""
         events = self._instance.shelves.events
         return self._instance.keep(events.on(name, listener, self._instance.owner))
 
     async def emit(self, name: str, data: Any = None) -> None:
-        """Tell whoever listens to ``name``."""
+        """Emit an event to all subscribers of ``name``."""
         await self._instance.shelves.events.emit(name, data)
-
-
-# What one extension is given to work with, before its function is called.
 
 
 def build_extension(
@@ -214,17 +208,17 @@ def build_extension(
     around: HostEnvironment,
     renewed: Callable[[str], CommandContext | None],
 ) -> LoadedExtension:
-    """Everything that the API of an extension works with.
+    """Build everything that the API of an extension needs, before its function is called.
 
-    ``number`` is its place in the order of loading; ``renewed`` gives the context of the extension
-    at a path in the session that has taken the place of this one.
+    ``number`` is its place in load order. ``renewed`` returns the command context of the extension
+    at a path in the session that replaced this one.
     """
     owner = Owner(name=candidate.name, path=candidate.where, rank=candidate.rank, number=number)
     scope = Scope(around.clock, name=owner.name, report=partial(shelves.failed, owner))
     link = SessionLink(scope, around.session, around.cwd)
     parts = ContextParts(
         link=link,
-        ui=_own_ui(owner, scope, shelves, around),
+        ui=_own_ui(owner, scope, link, shelves, around),
         mode=around.mode,
         model_registry=ExtensionModelRegistry(
             link, lambda provider, config: add_provider(made, provider, config)
@@ -245,12 +239,13 @@ def build_extension(
 
 
 def _own_ui(
-    owner: Owner, scope: Scope, shelves: Shelves, around: HostEnvironment
+    owner: Owner, scope: Scope, link: SessionLink, shelves: Shelves, around: HostEnvironment
 ) -> ExtensionUIProxy:
     return ExtensionUIProxy(
         around.ui,
         owner=owner,
         scope=scope,
+        link=link,
         hooks=shelves.hooks,
         watchdog=around.watchdog,
         facts=shelves.registries.facts,

@@ -1,4 +1,4 @@
-"""Loading extensions into a session, one by one, and taking them out again."""
+"""Loads and unloads the extensions of a session one by one."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ log = logging.getLogger(__name__)
 
 
 class _Waiting(Record):
-    """An extension that may wait for its first use."""
+    """An extension whose loading is deferred until its first use."""
 
     candidate: Candidate
     manifest: Manifest
     loading: asyncio.Lock
-    """Held while it is being loaded: whoever needs it meanwhile waits, too."""
+    """Held while it is loaded, so that concurrent first uses wait for one load."""
 
 
 class ExtensionLoader:
-    """The extensions that are loaded now."""
+    """The loaded and deferred extensions of a session."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class ExtensionLoader:
         self._waiting: dict[str, _Waiting] = {}
         self._instances: dict[str, LoadedExtension] = {}
         self._infos: dict[str, ExtensionInfo] = {}
-        """In the order of finding, which is that of loading however late one is loaded."""
+        """In discovery order. Load order is the same, even for extensions that load late."""
         self._candidates: dict[str, Candidate] = {}
 
     @property
@@ -69,11 +69,11 @@ class ExtensionLoader:
 
     @property
     def infos(self) -> list[ExtensionInfo]:
-        """Every extension that was found, also those that could not be loaded."""
+        """Every extension that was found, including failed ones."""
         return list(self._infos.values())
 
     def whose(self, module: str) -> Owner | None:
-        """The owner of a module, if it is one of an extension that runs."""
+        """The owner of a module; ``None`` if no loaded extension owns it."""
         for where, candidate in [*self._candidates.items()]:
             instance, name = self._instances.get(where), modules.module_of(candidate)
             if instance is not None and (module == name or module.startswith(f"{name}.")):
@@ -81,7 +81,7 @@ class ExtensionLoader:
         return None
 
     async def load(self, candidates: Iterable[Candidate]) -> None:
-        """Load extensions one after another; one that fails is named and stops no other."""
+        """Load extensions one after another; a failure is reported and does not stop the others."""
         for candidate in candidates:
             found = self._noted(candidate)
             if found is None:
@@ -92,31 +92,29 @@ class ExtensionLoader:
                 self._wait(found)
 
     def expect(self, candidates: Iterable[Candidate]) -> None:
-        """Have something in the place of extensions that wait for their first use."""
+        """Add stand-ins for extensions that load on first use."""
         for candidate in candidates:
             if (found := self._noted(candidate)) is not None:
                 self._wait(found)
 
     async def unload(self) -> None:
-        """End all of them; those that came later end first."""
+        """Unload all extensions in reverse order."""
         for where in reversed([*self._instances]):
             await self._unload_one(where)
         self._infos.clear()
         self._candidates.clear()
         self._waiting.clear()
 
-    # ----------------------------------------------------------------------------------------------
-
     def _noted(self, candidate: Candidate) -> _Waiting | None:
-        """An extension that can be used here, and is not used yet."""
+        """Record a candidate. Returns it if this mode can use it and it is new."""
         if candidate.where in self._infos:
             return None
         self._infos[candidate.where] = _info(candidate)
         try:
             manifest = candidate.declared()
             check_version(manifest, candidate.where)
-        except Exception as problem:
-            self._refuse(candidate, problem)
+        except Exception as error:
+            self._refuse(candidate, error)
             return None
         if manifest.name:
             candidate = replace(candidate, name=manifest.name)
@@ -127,19 +125,19 @@ class ExtensionLoader:
         return _Waiting(candidate=candidate, manifest=manifest, loading=asyncio.Lock())
 
     def _wait(self, waiting: _Waiting) -> None:
-        """Have something in the place of an extension until it is used."""
+        """Add stand-ins for an extension."""
         where = waiting.candidate.where
         self._waiting[where] = waiting
         instance = self._instances[where] = self._instance(waiting.candidate)
         try:
             add_stand_ins(instance, waiting.manifest, lambda: self._activate(waiting))
-        except Exception as problem:
+        except Exception as error:
             instance.scope.take_back()
             del self._waiting[where], self._instances[where]
-            self._refuse(waiting.candidate, problem)
+            self._refuse(waiting.candidate, error)
 
     async def _activate(self, waiting: _Waiting) -> None:
-        """Load an extension that was waiting for its first use; ``ExtensionError`` if it fails."""
+        """Load a deferred extension on its first use. Raises ``ExtensionError`` if that fails."""
         candidate = waiting.candidate
         async with waiting.loading:
             if self._waits(waiting):
@@ -147,7 +145,7 @@ class ExtensionLoader:
                 try:
                     await self._start(candidate)
                 except asyncio.CancelledError:
-                    if self._waits(waiting):  # its first use was given up: there may be another
+                    if self._waits(waiting):  # the first use was cancelled: wait for the next one
                         self._wait(waiting)
                     raise
                 if self._waits(waiting):
@@ -156,12 +154,12 @@ class ExtensionLoader:
             raise ExtensionError(problem)
 
     def _waits(self, waiting: _Waiting) -> bool:
-        """Whether it is still to be loaded, and belongs to the session that is there now."""
+        """Whether it is still deferred, in the current session."""
         return self._waiting.get(waiting.candidate.where) is waiting
 
     async def _start(self, candidate: Candidate) -> None:
-        """Import an extension and call its function; if that fails, nothing of it stays."""
-        # Not at the top: most extensions wait, and the API knows every part of the host.
+        """Import an extension and call its function; on failure nothing of it remains."""
+        # Deferred import: most extensions wait, and the API imports every part of the host.
         from pi.coding.extension_host.api.api import ExtensionAPI
 
         self._stalls.watch()
@@ -174,9 +172,9 @@ class ExtensionLoader:
         except (asyncio.CancelledError, KeyboardInterrupt):
             await self._unload_one(candidate.where)
             raise
-        except BaseException as problem:  # whatever a stranger's code raises stops no start
+        except BaseException as error:  # extension code can raise anything
             await self._unload_one(candidate.where)
-            self._refuse(candidate, problem)
+            self._refuse(candidate, error)
             return
         took = (self._around.clock.monotonic() - began) * 1000
         self._infos[candidate.where] = replace(_info(candidate), state="loaded", milliseconds=took)
@@ -186,20 +184,20 @@ class ExtensionLoader:
         if instance is not None:
             await instance.scope.close()
 
-    def _refuse(self, candidate: Candidate, problem: BaseException) -> None:
-        told = f"{type(problem).__name__}: {problem}"
-        if isinstance(problem, ExtensionError):
-            told = problem.explain()
-        log.warning("the extension %s was not loaded", candidate.where, exc_info=problem)
-        self._infos[candidate.where] = replace(_info(candidate), state="failed", problem=told)
-        self._report(f"Warning: extension {candidate.where} was not loaded: {told}")
+    def _refuse(self, candidate: Candidate, error: BaseException) -> None:
+        reason = f"{type(error).__name__}: {error}"
+        if isinstance(error, ExtensionError):
+            reason = error.explain()
+        log.warning("extension %s was not loaded", candidate.where, exc_info=error)
+        self._infos[candidate.where] = replace(_info(candidate), state="failed", problem=reason)
+        self._report(f"Warning: extension {candidate.where} was not loaded: {reason}")
 
     def _instance(self, candidate: Candidate) -> LoadedExtension:
         number = [*self._infos].index(candidate.where)
         return build_extension(candidate, number, self._shelves, self._around, self._renewed)
 
     def _renewed(self, where: str) -> CommandContext | None:
-        """What commands of an extension are given in the session that is there now."""
+        """The command context of an extension in the current session."""
         new = self._instances.get(where)
         return None if new is None else new.command_context
 
@@ -214,6 +212,6 @@ def _info(candidate: Candidate) -> ExtensionInfo:
 
 
 def forget_candidates(candidates: Iterable[Candidate]) -> None:
-    """Have extensions imported anew the next time they are loaded."""
+    """Drop the modules of extensions, so that the next load imports them again."""
     for candidate in candidates:
         modules.forget_modules(candidate)

@@ -1,4 +1,4 @@
-"""Extensions that wait for their first use: what stands in their place until then."""
+"""Stand-ins for deferred extensions: the first use loads the extension."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.port.extensions import InputMode
 
 Activate: TypeAlias = Callable[[], Awaitable[None]]
-"""Takes the stand-in away and loads the extension itself; again does no harm."""
+"""Removes the stand-in and loads the extension; further calls do nothing."""
 Condition: TypeAlias = Callable[[Any], bool]
-"""Whether an event is one that is waited for."""
+"""Whether an event triggers loading."""
 
 
 def add_stand_ins(instance: LoadedExtension, manifest: Manifest, activate: Activate) -> None:
-    """Register what the manifest says; using any of it loads the extension, and goes on there."""
+    """Register what the manifest declares; any use loads the extension and is passed on to it."""
     for name, flag in manifest.flags.items():
         loaded_extension.add_flag(instance, flag_of(name, flag))
     for name, description in manifest.declared_commands().items():
         _command(instance, name, description, activate)
-    for name, told in manifest.tools.items():
-        _tool(instance, name, told, activate)
+    for name, declared in manifest.tools.items():
+        _tool(instance, name, declared, activate)
     for key in dict.fromkeys((*manifest.shortcuts, *manifest.triggers("shortcut"))):
         _shortcut(instance, key, manifest.shortcuts.get(key, ""), activate)
     for prefix in dict.fromkeys((*manifest.prefixes, *manifest.triggers("prefix"))):
@@ -56,7 +56,7 @@ def add_stand_ins(instance: LoadedExtension, manifest: Manifest, activate: Activ
 
 
 def _awaited(instance: LoadedExtension, manifest: Manifest) -> dict[str, list[Condition]]:
-    """The events that may load the extension, each with what must be true of it."""
+    """The events that can trigger loading, with their conditions."""
     awaited: dict[str, list[Condition]] = defaultdict(list)
     for name in manifest.triggers("event"):
         awaited[name].append(lambda event: True)
@@ -142,11 +142,11 @@ def _input_mode(instance: LoadedExtension, prefix: str, label: str, activate: Ac
 def _unlike_manifest(instance: LoadedExtension, lacks: str, remedy: str) -> ExtensionError:
     return ExtensionError(
         f"{instance.owner.path} {lacks}.",
-        hint=f"Its manifest says so: {remedy}, or correct the manifest.",
+        hint=f"Its manifest declares it: {remedy}, or correct the manifest.",
     )
 
 
-def _tool(instance: LoadedExtension, name: str, told: ToolManifest, activate: Activate) -> None:
+def _tool(instance: LoadedExtension, name: str, declared: ToolManifest, activate: Activate) -> None:
     tools = instance.shelves.registries.tools
 
     async def run(arguments: Any, ctx: ToolContext) -> Any:
@@ -158,9 +158,15 @@ def _tool(instance: LoadedExtension, name: str, told: ToolManifest, activate: Ac
         given = real.prepare_arguments(arguments) if real.prepare_arguments else arguments
         return await real.run(real.validate(given), ctx)
 
-    waiting = make_tool(name=name, description=told.description, params=told.parameters, run=run)
+    waiting = make_tool(
+        name=name, description=declared.description, params=declared.parameters, run=run
+    )
     loaded_extension.add_tool(
-        instance, waiting, snippet=told.snippet, guidelines=told.guidelines, exposure="active"
+        instance,
+        waiting,
+        snippet=declared.snippet,
+        guidelines=declared.guidelines,
+        exposure="active",
     )
 
 
@@ -172,13 +178,13 @@ def _scheme(instance: LoadedExtension, scheme: str, activate: Activate) -> None:
 
 
 class _Waiting:
-    """Reads and writes references as the extension does, once it is loaded."""
+    """Loads the extension on first use and passes references on to its handler."""
 
     def __init__(self, instance: LoadedExtension, activate: Activate, begin: str) -> None:
         self._instance = instance
         self._activate = activate
         self._begin = begin
-        """What its references have in common."""
+        """The common prefix of its references."""
 
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
         found: Resource = await (await self._real(ref)).read(ref, window)
@@ -199,4 +205,4 @@ class _Waiting:
         for row in self._instance.shelves.registries.references:
             if row.owner.path == self._instance.owner.path and row.value.parse(ref.text):
                 return row.value.handler
-        raise ToolFailed(f"{self._instance.owner.path} knows nothing of {ref.text}.")
+        raise ToolFailed(f"{self._instance.owner.path} has no handler for {ref.text}.")
