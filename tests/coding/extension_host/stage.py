@@ -12,7 +12,7 @@ import msgspec
 from pi.ai.events import StreamEvent
 from pi.ai.providers.faux import Step
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.contributions.model_wraps import Ask, ModelRequest, ModelWrap
+from pi.coding.extension_host.contributions.model_wraps import ModelRequest, ModelWrap, SendRequest
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.host import ExtensionHost
 from pi.coding.port.ui import ExtensionUI
@@ -72,7 +72,7 @@ def heard(session: AgentSession) -> list[Any]:
 def noting(purposes: list[str]) -> ModelWrap:
     """A wrap that only takes down what requests are for."""
 
-    async def note(request: ModelRequest, ask: Ask) -> AsyncIterator[StreamEvent]:
+    async def note(request: ModelRequest, ask: SendRequest) -> AsyncIterator[StreamEvent]:
         purposes.append(request.purpose)
         async for event in ask(request):
             yield event

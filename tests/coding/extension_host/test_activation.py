@@ -8,11 +8,11 @@ from pi.base.clock import SystemClock
 from pi.coding.extension_host.discovery.manifest import (
     Manifest,
     ToolManifest,
-    asks_session,
     can_defer,
-    is_for,
-    wanted_at_start,
-    wanted_in,
+    depends_on_session,
+    is_triggered,
+    loads_at_start,
+    supports_mode,
 )
 from pi.coding.port.ui import Mode
 from pi.coding.session.entries import Custom, CustomMessageEntry
@@ -47,7 +47,7 @@ def session() -> SessionLog:
     ],
 )
 def test_what_is_known_at_the_start_decides(triggers: tuple[str, ...], wanted: bool) -> None:
-    assert wanted_at_start(waiting_for(*triggers), {"budget": "15m"}, "json") is wanted
+    assert loads_at_start(waiting_for(*triggers), {"budget": "15m"}, "json") is wanted
 
 
 @pytest.mark.parametrize(
@@ -68,14 +68,14 @@ def test_what_nobody_can_meet_before_a_command_may_sleep(manifest: Manifest, sle
 
 
 def test_the_screen_is_the_interactive_mode() -> None:
-    assert wanted_at_start(waiting_for("mode:interactive"), {}, "tui")
+    assert loads_at_start(waiting_for("mode:interactive"), {}, "tui")
 
 
 def test_an_extension_can_be_for_some_modes_alone() -> None:
     manifest = Manifest(modes=("interactive", "json"))
 
-    assert [is_for(manifest, mode) for mode in get_args(Mode)] == [True, False, True, False]
-    assert all(is_for(Manifest(), mode) for mode in get_args(Mode))
+    assert [supports_mode(manifest, mode) for mode in get_args(Mode)] == [True, False, True, False]
+    assert all(supports_mode(Manifest(), mode) for mode in get_args(Mode))
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_an_extension_can_be_for_some_modes_alone() -> None:
 def test_a_setting_that_has_a_value_counts(raw: dict[str, object], wanted: bool) -> None:
     manifest = waiting_for("setting:tui.line")
 
-    assert asks_session(manifest)
-    assert wanted_in(session(), Settings.in_memory(raw), manifest) is wanted
+    assert depends_on_session(manifest)
+    assert is_triggered(session(), Settings.in_memory(raw), manifest) is wanted
 
 
 @pytest.mark.parametrize(("kind", "wanted"), [("todo", True), ("other", False)])
@@ -104,9 +104,9 @@ def test_an_entry_of_its_own_counts(kind: Literal["todo", "other"], wanted: bool
 
     manifest = waiting_for("entry:todo")
 
-    assert asks_session(manifest)
-    assert wanted_in(log, Settings.in_memory(), manifest) is wanted
+    assert depends_on_session(manifest)
+    assert is_triggered(log, Settings.in_memory(), manifest) is wanted
 
 
 def test_what_waits_for_its_use_alone_asks_no_session() -> None:
-    assert not asks_session(waiting_for("command:x", "flag:y"))
+    assert not depends_on_session(waiting_for("command:x", "flag:y"))

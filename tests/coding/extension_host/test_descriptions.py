@@ -6,7 +6,7 @@ import pytest
 
 from pi.base.records import Record
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.extension_host.events.answers import described
+from pi.coding.extension_host.events.answers import record_from_fields
 
 
 class Shape(Record):
@@ -15,7 +15,7 @@ class Shape(Record):
 
 
 def test_a_record_is_described_by_its_fields() -> None:
-    made = described(Shape, {"name": "line", "corners": [1, 2]}, "A shape")
+    made = record_from_fields(Shape, {"name": "line", "corners": [1, 2]}, "A shape")
 
     assert made == Shape(name="line", corners=(1, 2))
 
@@ -23,6 +23,6 @@ def test_a_record_is_described_by_its_fields() -> None:
 @pytest.mark.parametrize("fields", [{}, {"name": "line", "colour": "red"}])
 def test_who_names_other_fields_is_told_which_there_are(fields: dict[str, Any]) -> None:
     with pytest.raises(ExtensionError, match="A shape is invalid: ") as problem:
-        described(Shape, fields, "A shape")
+        record_from_fields(Shape, fields, "A shape")
 
     assert problem.value.hint == "Valid fields: name, corners."

@@ -11,7 +11,7 @@ from pi.coding.bus import NamedRegistry, Owner
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.contributions.commands import (
     RegisteredInputMode,
-    checked_prefix,
+    check_prefix,
     mode_of,
 )
 from pi.coding.extension_host.errors import ExtensionError
@@ -44,11 +44,11 @@ def test_a_mode_is_given_what_stands_behind_its_prefix() -> None:
 @pytest.mark.parametrize("prefix", ["", "/", "!", "!x", "@", " $", "$ "])
 def test_what_means_something_already_is_no_prefix(prefix: str) -> None:
     with pytest.raises(ExtensionError, match="Invalid prefix for an input mode"):
-        checked_prefix(prefix)
+        check_prefix(prefix)
 
 
 def test_any_other_sign_is_a_prefix() -> None:
-    assert checked_prefix("$") == "$"
+    assert check_prefix("$") == "$"
 
 
 async def test_a_prefix_counts_however_the_text_is_said(tmp_path: Path) -> None:

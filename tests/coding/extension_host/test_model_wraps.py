@@ -14,7 +14,7 @@ from pi.ai.request import Call, StreamOptions
 from pi.ai.stream import EventStream
 from pi.base.records import replace
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.contributions.model_wraps import ModelRequest, asked_through
+from pi.coding.extension_host.contributions.model_wraps import ModelRequest, stream_through
 from pi.testing import ScriptedStream
 from tests.coding.extension_host.stage import noting, playing
 
@@ -24,7 +24,7 @@ REQUEST = ModelRequest(model=FAUX_MODEL, messages=())
 def through(wraps: list[Any], script: ScriptedStream) -> EventStream:
     from pi.ai.messages import Context
 
-    return asked_through(
+    return stream_through(
         wraps,
         REQUEST,
         lambda request: script(request.model, Context(messages=request.messages), StreamOptions()),

@@ -11,7 +11,7 @@ from pi.ai.messages import AssistantMessage, ToolCall, ToolResultMessage
 from pi.ai.providers.faux import calls, says
 from pi.coding.bus import Owner
 from pi.coding.extension_host.api.api import ExtensionAPI
-from pi.coding.extension_host.contributions.tools import GuardedPolicy, GuardedWatcher, owned
+from pi.coding.extension_host.contributions.tools import GuardedPolicy, GuardedWatcher, guard_policy
 from tests.coding.extension_host.stage import playing
 
 
@@ -76,7 +76,7 @@ def test_only_who_watches_tokens_is_shown_them() -> None:
         pass
 
     owner = Owner(name="me", path="/me.py")
-    quiet, loud = (owned(each, owner, lambda *_: None) for each in (Quiet(), Broken()))
+    quiet, loud = (guard_policy(each, owner, lambda *_: None) for each in (Quiet(), Broken()))
 
     assert (type(quiet), type(loud)) == (GuardedPolicy, GuardedWatcher)
     assert type(quiet).on_delta is Policy.on_delta
@@ -90,7 +90,7 @@ def test_what_is_raised_on_purpose_is_no_failure(decision: Exception) -> None:
 
     failures: list[object] = []
     owner = Owner(name="me", path="/me.py")
-    policy = owned(Decides(), owner, lambda *failed: failures.append(failed))
+    policy = guard_policy(Decides(), owner, lambda *failed: failures.append(failed))
 
     with pytest.raises(type(decision)):
         policy.on_delta(None, AssistantMessage)  # type: ignore[arg-type]

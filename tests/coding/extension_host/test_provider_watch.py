@@ -5,7 +5,7 @@ from typing import Any
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.base.records import replace
 from pi.coding.bus import Owner
-from pi.coding.extension_host.contributions.model_wraps import ModelRequest, watched
+from pi.coding.extension_host.contributions.model_wraps import ModelRequest, with_provider_events
 from pi.coding.extension_host.events.handlers import Hooks
 from pi.coding.extension_host.watchdog import Watchdog
 from pi.testing import FakeClock
@@ -38,7 +38,7 @@ async def test_headers_are_changed_in_place_and_payloads_replaced() -> None:
     hooks.subscribe(
         "after_provider_response", lambda event, ctx: told.append(str(event.status)), None, ME
     )
-    options = watched(ModelRequest(model=MODEL, messages=()), hooks).options
+    options = with_provider_events(ModelRequest(model=MODEL, messages=()), hooks).options
 
     assert options.on_payload is not None
     assert options.on_response is not None
@@ -66,7 +66,7 @@ async def test_the_hooks_of_whoever_asks_come_first() -> None:
         request,
         options=replace(request.options, on_payload=on_payload, on_response=on_response),
     )
-    options = watched(asked, hooks).options
+    options = with_provider_events(asked, hooks).options
 
     assert options.on_payload is not None
     assert options.on_response is not None
@@ -78,4 +78,4 @@ async def test_the_hooks_of_whoever_asks_come_first() -> None:
 def test_where_nobody_listens_nothing_is_changed() -> None:
     request = ModelRequest(model=MODEL, messages=())
 
-    assert watched(request, new_hooks([])) is request
+    assert with_provider_events(request, new_hooks([])) is request

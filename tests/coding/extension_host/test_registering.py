@@ -78,7 +78,11 @@ async def test_what_is_taken_back_no_longer_counts(tmp_path: Path) -> None:
             registration.remove()
 
         assert play.session.facts.commands() == []
-        assert (pi.get_flag("x"), pi.service("x"), play.host.lent.sections()) == (None, None, {})
+        assert (pi.get_flag("x"), pi.service("x"), play.host.contributed.sections()) == (
+            None,
+            None,
+            {},
+        )
 
 
 async def test_what_outlives_a_session_reports_under_the_extensions_name(tmp_path: Path) -> None:

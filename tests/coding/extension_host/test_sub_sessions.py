@@ -197,7 +197,7 @@ async def test_an_extension_that_there_is_not_cannot_be_wanted(tmp_path: Path) -
         with pytest.raises(ExtensionError, match="Unknown extension 'other'") as caught:
             await apis[0].sub_session(SubSession(prompt="go", extensions=("other",)))
 
-    assert caught.value.hint == "It has caller."
+    assert caught.value.hint == "Extensions of this session: caller."
 
 
 async def test_whoever_guards_a_session_guards_those_that_work_for_its_helpers(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pi.coding.bus import NamedRegistry, OrderedList, Owner
-from pi.coding.extension_host.contributions.views import View, Views, drawn_rows, found_view
+from pi.coding.extension_host.contributions.views import View, Views, render_rows, resolve_view
 from pi.coding.port.extensions import ViewOptions
 
 OWNER = Owner(name="todo", path="/home/ada/todo.py")
@@ -47,7 +47,7 @@ class Shelf:
     ],
 )
 def test_a_view_gives_lines_in_whatever_way(given: Any, rows: list[str] | None) -> None:
-    assert drawn_rows(given, 7) == rows
+    assert render_rows(given, 7) == rows
 
 
 def test_a_view_is_given_the_thing_how_to_draw_it_and_the_colours() -> None:
@@ -61,7 +61,7 @@ def test_a_view_is_given_the_thing_how_to_draw_it_and_the_colours() -> None:
 
 
 def test_a_view_that_is_named_is_imported_when_it_is_drawn() -> None:
-    assert found_view("textwrap:dedent")("  x") == "x"
+    assert resolve_view("textwrap:dedent")("  x") == "x"
 
 
 def test_a_view_that_fails_is_told_once_and_left_out() -> None:

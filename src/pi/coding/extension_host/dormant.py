@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool
 from pi.base.records import replace
-from pi.coding.extension_host.discovery.manifest import can_defer, check_version, is_for, wanted_in
+from pi.coding.extension_host.discovery.manifest import (
+    can_defer,
+    check_version,
+    is_triggered,
+    supports_mode,
+)
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.files.layers import FileLayer
 
@@ -40,7 +45,7 @@ class DormantExtensions:
     def __bool__(self) -> bool:
         return bool(self._candidates)
 
-    def take(self, found: Iterable[Candidate]) -> bool:
+    def defer_all(self, found: Iterable[Candidate]) -> bool:
         """Defer loading of all candidates. Returns False, deferring none, if one must load now."""
         taken: list[Candidate] = []
         for candidate in found:
@@ -57,7 +62,7 @@ class DormantExtensions:
         self._commands = None
         return True
 
-    def wake(self) -> list[Candidate]:
+    def activate_all(self) -> list[Candidate]:
         """Return and forget all deferred candidates."""
         activated = list(self._candidates.values())
         self.forget()
@@ -75,10 +80,14 @@ class DormantExtensions:
             self._commands = self._declared()
         return self._commands
 
-    def wanted_in(self, log: SessionLog, settings: Settings) -> bool:
+    def is_triggered(self, log: SessionLog, settings: Settings) -> bool:
         """Whether the session or its settings contain a trigger of one of them."""
         manifests = (candidate.declared() for candidate in self._candidates.values())
-        return any(wanted_in(log, settings, each) for each in manifests if is_for(each, self._mode))
+        return any(
+            is_triggered(log, settings, each)
+            for each in manifests
+            if supports_mode(each, self._mode)
+        )
 
     def _declared(self) -> Commands[DeclaredCommand]:
         # Deferred import: most runs end before a command is typed.
@@ -88,7 +97,7 @@ class DormantExtensions:
         commands: Commands[DeclaredCommand] = Commands()
         for number, candidate in enumerate(self._candidates.values()):
             manifest = candidate.declared()
-            if not is_for(manifest, self._mode):
+            if not supports_mode(manifest, self._mode):
                 continue
             owner = Owner(
                 name=candidate.name, path=candidate.where, rank=candidate.rank, number=number
@@ -107,30 +116,30 @@ class ExtensionContributions:
     def __init__(self) -> None:
         self.host: ExtensionHost | None = None
         """Set once extensions are loaded."""
-        self.sleeping: DormantExtensions | None = None
+        self.dormant: DormantExtensions | None = None
         """Deferred extensions, which contribute only commands."""
 
     def commands(self) -> Iterable[tuple[str, DeclaredCommand]]:
         """All slash commands of extensions."""
         if self.host is not None:
             return self.host.registries.commands.listed()
-        return () if self.sleeping is None else self.sleeping.commands.listed()
+        return () if self.dormant is None else self.dormant.commands.listed()
 
     def tools(self) -> Mapping[str, ExtensionTool]:
         """Their tools, by name."""
         return {} if self.host is None else self.host.registries.tools.values
 
-    def dressed(self, tool: AgentTool) -> AgentTool:
+    def wrapped(self, tool: AgentTool) -> AgentTool:
         """``tool`` with all wraps of extensions."""
-        return tool if self.host is None else self.host.lent.dressed(tool)
+        return tool if self.host is None else self.host.contributed.wrapped(tool)
 
     def file_layers(self) -> tuple[FileLayer, ...]:
         """File layers around every write."""
-        return () if self.host is None else self.host.lent.file_layers()
+        return () if self.host is None else self.host.contributed.file_layers()
 
     def sections(self) -> dict[str, str]:
         """Sections of the system prompt, by name."""
-        return {} if self.host is None else self.host.lent.sections()
+        return {} if self.host is None else self.host.contributed.sections()
 
     def strategies(self) -> Mapping[str, Strategy]:
         """Compaction strategies, by name."""
@@ -138,7 +147,7 @@ class ExtensionContributions:
 
     def policies(self, *core: Policy) -> tuple[Policy, ...]:
         """The policies of a run, in order: ``core`` among those of extensions."""
-        return core if self.host is None else self.host.lent.policies(*core)
+        return core if self.host is None else self.host.contributed.policies(*core)
 
     def redacted(self, text: str, sink: Sink) -> str:
         """``text`` after all redactors."""

@@ -156,7 +156,7 @@ def _steps(work: Coroutine[Any, None, T], own: _OwnCancellations) -> Generator[A
             resume = partial(work.throw, error)
 
 
-def words(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """An error in one line."""
     text = error.message if isinstance(error, PiError) else _text(error)
     return text or type(error).__name__

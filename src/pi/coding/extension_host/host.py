@@ -11,7 +11,7 @@ from pi.ai.models.model import Model
 from pi.base.clock import Clock
 from pi.coding.bus import PASSED_ON, Bus, Owner
 from pi.coding.extension_host import bridges
-from pi.coding.extension_host.api.host_state import HostEnvironment, Shelves
+from pi.coding.extension_host.api.host_state import HostState
 from pi.coding.extension_host.api.messages import ExtensionChannel, NextTurnMessages
 from pi.coding.extension_host.api.storage import SharedObjects
 from pi.coding.extension_host.contributions.credentials import AuthSources
@@ -20,7 +20,7 @@ from pi.coding.extension_host.contributions.registries import Registries
 from pi.coding.extension_host.contributions.session_wraps import SessionWraps
 from pi.coding.extension_host.contributions.views import Views
 from pi.coding.extension_host.control import HostedSession
-from pi.coding.extension_host.errors import ExtensionFailed, words
+from pi.coding.extension_host.errors import ExtensionFailed, error_text
 from pi.coding.extension_host.events.handlers import Hooks
 from pi.coding.extension_host.events.policy import ExtensionPolicy, Listening
 from pi.coding.extension_host.events.updates import Updates
@@ -64,13 +64,13 @@ class ExtensionHost:
         )
         self.views = Views(self.registries.views, self.registries.markdown, self.failed)
         self.policy = ExtensionPolicy(self.hooks, lambda: self.session)
-        inherited = None if parent is None else parent.lent
-        self.lent: SessionWraps = SessionWraps(
+        inherited = None if parent is None else parent.contributed
+        self.contributed: SessionWraps = SessionWraps(
             self.registries, self.hooks, self.policy, self.failed, inherited
         )
         self.updates = Updates(self.hooks, lambda: self.session.talk.partial_answer)
         self.listening = Listening(self.hooks, self.policy, self.updates, clock)
-        self._shelves = Shelves(
+        self._state = HostState(
             hooks=self.hooks,
             registries=self.registries,
             providers=Providers(),
@@ -81,10 +81,15 @@ class ExtensionHost:
             environ=environ,
             flags=flags,
             failed=self.failed,
+            session=lambda: self._session,
+            ui=lambda: self._ui,
+            mode=lambda: self._mode,
+            cwd=cwd,
+            clock=clock,
+            watchdog=self._watchdog,
         )
-        around = self._environment(cwd, clock)
         self.loading: ExtensionLoader = ExtensionLoader(
-            self._shelves, around, stalls=self._stalls, report=report
+            self._state, stalls=self._stalls, report=report
         )
 
     def listen(self, bus: Bus) -> None:
@@ -94,7 +99,7 @@ class ExtensionHost:
     def connect(self, registry: ModelRegistry) -> None:
         """Connect providers, credentials and model names of extensions to a registry."""
         self._connections.close()
-        self._shelves.providers.connect(registry.models)
+        self._state.providers.connect(registry.models)
         sources = AuthSources(self.registries.auth_sources, self.failed)
         self._connections.callback(registry.models.ask_first(sources))
         self._connections.callback(registry.add_resolver(self._resolved))
@@ -116,12 +121,12 @@ class ExtensionHost:
     @property
     def providers(self) -> Providers:
         """The providers of extensions."""
-        return self._shelves.providers
+        return self._state.providers
 
     @property
     def next_turn(self) -> NextTurnMessages:
         """Messages that are sent together with the next prompt."""
-        return self._shelves.next_turn
+        return self._state.next_turn
 
     async def unload(self) -> None:
         """Unload all extensions; those of another session may follow."""
@@ -139,21 +144,9 @@ class ExtensionHost:
     def failed(self, owner: Owner, event: str, error: BaseException) -> None:
         """Report a failure to the log and to clients."""
         log.warning("%s failed at %s", owner.path, event, exc_info=error)
-        failure = ExtensionFailed(extension_path=owner.path, event=event, error=words(error))
+        failure = ExtensionFailed(extension_path=owner.path, event=event, error=error_text(error))
         if self._session is not None:
             self._session.events.emit_soon(failure)
-
-    # ----------------------------------------------------------------------------------------------
-
-    def _environment(self, cwd: Path, clock: Clock) -> HostEnvironment:
-        return HostEnvironment(
-            session=lambda: self._session,
-            ui=lambda: self._ui,
-            mode=lambda: self._mode,
-            cwd=cwd,
-            clock=clock,
-            watchdog=self._watchdog,
-        )
 
     def _resolved(self, name: str) -> Model | str | None:
         """Resolve a model name with extensions; a resolver that fails is skipped."""

@@ -56,8 +56,8 @@ from pi.coding.extension_host.contributions.tools import (
     Exposure,
     ToolWrap,
     Wrapping,
-    checked,
-    owned,
+    check_tool,
+    guard_policy,
 )
 from pi.coding.extension_host.contributions.views import View
 from pi.coding.extension_host.control import SessionControl
@@ -88,10 +88,10 @@ class ExtensionAPI:
 
     def __init__(self, instance: LoadedExtension) -> None:
         self._instance = instance
-        self._shelves = instance.shelves
-        self._registries = instance.shelves.registries
+        self._state = instance.state
+        self._registries = instance.state.registries
         self._link = instance.link
-        self._sender = MessageSender(instance.link, instance.shelves.next_turn)
+        self._sender = MessageSender(instance.link, instance.state.next_turn)
         self._processes = Processes(instance.link, instance.scope)
         self.name = instance.owner.name
         self.version = __version__
@@ -140,7 +140,7 @@ class ExtensionAPI:
         """Add a tool, or replace the one of that name; at any time."""
         return loaded_extension.add_tool(
             self._instance,
-            checked(tool),
+            check_tool(tool),
             snippet=prompt_snippet,
             guidelines=tuple(prompt_guidelines),
             exposure=exposure,
@@ -168,7 +168,7 @@ class ExtensionAPI:
         """Register a typed function as a tool: ``@pi.tool`` or ``@pi.tool(name="x")``."""
 
         def decorate(function: Callable[..., Any]) -> AgentTool:
-            made = loaded_extension.tool_of(function, name, description, options)
+            made = loaded_extension.tool_from_function(function, name, description, options)
             self.register_tool(made)
             return made
 
@@ -271,7 +271,7 @@ class ExtensionAPI:
     def get_flag(self, name: str) -> FlagValue:
         """The value from the command line, or the default."""
         flag = self._registries.flags.get(name)
-        return None if flag is None else flag_value(flag, self._shelves.flags)
+        return None if flag is None else flag_value(flag, self._state.flags)
 
     def add_input_mode(self, prefix: str, mode: InputMode) -> Registration:
         """Send input that starts with ``prefix`` to ``mode``; the longest prefix wins."""
@@ -299,7 +299,7 @@ class ExtensionAPI:
 
     def add_policy(self, policy: Policy, *, at: At = "normal") -> Registration:
         """Add a policy to every run from the next one on."""
-        guarded = owned(policy, self._instance.owner, self._shelves.failed)
+        guarded = guard_policy(policy, self._instance.owner, self._state.failed)
         ranked = RankedPolicy(policy=guarded, at=at)
         return self._instance.add_row(self._registries.policies, ranked, at)
 
@@ -350,7 +350,7 @@ class ExtensionAPI:
 
     def unregister_provider(self, name: str) -> None:
         """Remove a provider that this extension registered."""
-        self._shelves.providers.remove(name, self._instance.owner)
+        self._state.providers.remove(name, self._instance.owner)
 
     async def set_model(self, model: Model) -> bool:
         """Switch to another model. Returns False if it has no credentials."""
@@ -400,7 +400,7 @@ class ExtensionAPI:
 
     async def publish(self, name: str, data: Any = None) -> None:
         """Emit an event of this extension to other extensions, JSON mode and RPC."""
-        await self._shelves.events.emit(name, data)
+        await self._state.events.emit(name, data)
         await self._link.session.events.emit(ExtensionEvent(name=name, data=data))
 
     def feed(self, *, size: int = 1000) -> Feed:
@@ -426,8 +426,8 @@ class ExtensionAPI:
         self, key: Hashable, make: Callable[[Scope], Awaitable[T]], *, linger: float = 0
     ) -> T:
         """The result of ``make``, created once per process and closed when no session uses it."""
-        user, report = self._instance.scope, partial(self._shelves.failed, self._instance.owner)
-        return await self._shelves.shared.take(key, make, user=user, report=report, linger=linger)
+        user, report = self._instance.scope, partial(self._state.failed, self._instance.owner)
+        return await self._state.shared.take(key, make, user=user, report=report, linger=linger)
 
     async def sub_session(self, spec: SubSession) -> SessionHandle:
         """Start a nested session under the policies of this one; it is closed with this one."""
@@ -445,7 +445,7 @@ class ExtensionAPI:
     def store(self, place: StorePlace = "session") -> Store:
         """Persistent JSON values of this extension: ``get``, ``set``, ``delete``."""
         name = self._instance.owner.name
-        return open_store(place, name, self._link.session, self._shelves.agent_dir)
+        return open_store(place, name, self._link.session, self._state.agent_dir)
 
     def when_idle(
         self,

@@ -17,8 +17,8 @@ from pi.coding.extension_host.watchdog import Watchdog
 from pi.coding.port.ui import ExtensionUI, Mode
 
 
-class Shelves(Record, eq=False):
-    """What all extensions of a session share."""
+class HostState(Record, eq=False):
+    """What all extensions of a session share; values that change are callables."""
 
     hooks: Hooks
     registries: Registries
@@ -31,11 +31,6 @@ class Shelves(Record, eq=False):
     flags: Mapping[str, bool | str]
     """Command-line flags that belong to extensions."""
     failed: ReportHandlerFailure
-
-
-class HostEnvironment(Record):
-    """The environment of the host; values that change are callables."""
-
     session: Callable[[], HostedSession | None]
     ui: Callable[[], ExtensionUI]
     mode: Callable[[], Mode]

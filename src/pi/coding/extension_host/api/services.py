@@ -58,7 +58,7 @@ class ExtensionModels:
 
         The first result wins, also for ``--model``; the usual patterns come last.
         """
-        return self._instance.add_row(self._instance.shelves.registries.resolvers, resolver, at)
+        return self._instance.add_row(self._instance.state.registries.resolvers, resolver, at)
 
     def available(self) -> tuple[Model, ...]:
         """Every model that has credentials."""
@@ -114,9 +114,7 @@ class ExtensionAuth:
 
     def __init__(self, instance: LoadedExtension) -> None:
         self._instance = instance
-        self._sources = AuthSources(
-            instance.shelves.registries.auth_sources, instance.shelves.failed
-        )
+        self._sources = AuthSources(instance.state.registries.auth_sources, instance.state.failed)
 
     async def get(self, name: str, env: Sequence[str] = ()) -> str | None:
         """The key for ``name``: from a source, the store, or the first of these variables."""
@@ -150,7 +148,7 @@ class ExtensionAuth:
         it. If it raises ``AuthUnavailable``, no other source is used.
         """
         source = AuthSource(find=find, names=None if names is None else frozenset(names))
-        return self._instance.add_row(self._instance.shelves.registries.auth_sources, source, at)
+        return self._instance.add_row(self._instance.state.registries.auth_sources, source, at)
 
     def add_login(
         self, name: str, *, label: str = "", oauth: OAuthConfig | Mapping[str, Any] | None = None
@@ -159,7 +157,7 @@ class ExtensionAuth:
         flow = None if oauth is None else oauth_from(oauth, name)
         service = Service(name, label or (flow.name if flow else name), flow)
         return self._instance.keep(
-            self._instance.shelves.providers.add(service, self._instance.owner)
+            self._instance.state.providers.add(service, self._instance.owner)
         )
 
 

@@ -86,7 +86,7 @@ class SessionHandle:
                 self._spent.set()
 
 
-def inherited(spec: SubSession, found: Sequence[Candidate]) -> tuple[Candidate, ...]:
+def inherited_extensions(spec: SubSession, found: Sequence[Candidate]) -> tuple[Candidate, ...]:
     """The extensions of a session that are also loaded in its nested session."""
     match spec.extensions:
         case "all":

@@ -132,7 +132,7 @@ class RegisteredInputMode(Record):
         return text.removeprefix(self.prefix).strip()
 
 
-def checked_prefix(prefix: str) -> str:
+def check_prefix(prefix: str) -> str:
     """Return ``prefix``. Raises ``ExtensionError`` if an extension must not use it."""
     if not prefix or prefix.startswith(RESERVED) or prefix != prefix.strip():
         raise ExtensionError(

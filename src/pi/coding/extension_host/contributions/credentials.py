@@ -20,7 +20,7 @@ from pi.base.errors import PiError
 from pi.base.records import Record
 from pi.coding.bus import OrderedList
 from pi.coding.extension_host.errors import ExtensionError, contained
-from pi.coding.extension_host.events.answers import described
+from pi.coding.extension_host.events.answers import record_from_fields
 from pi.coding.extension_host.events.handlers import ReportHandlerFailure
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def oauth_from(given: OAuthConfig | Mapping[str, Any], owner: str) -> OAuthConfi
     """Return a login, built from a dict of its fields if necessary."""
     if isinstance(given, OAuthConfig):
         return given
-    return described(OAuthConfig, given, f"The login of {owner}")
+    return record_from_fields(OAuthConfig, given, f"The login of {owner}")
 
 
 def _credential(given: Tokens) -> OAuthCredential:

@@ -38,9 +38,9 @@ class ModelRequest(Record):
     purpose: Purpose = "turn"
 
 
-Ask: TypeAlias = Callable[[ModelRequest], AsyncIterator[StreamEvent]]
+SendRequest: TypeAlias = Callable[[ModelRequest], AsyncIterator[StreamEvent]]
 """Passes a request to the next wrap or to the model."""
-ModelWrap: TypeAlias = Callable[[ModelRequest, Ask], AsyncIterator[StreamEvent]]
+ModelWrap: TypeAlias = Callable[[ModelRequest, SendRequest], AsyncIterator[StreamEvent]]
 """An async generator that yields the events of the answer."""
 
 
@@ -55,7 +55,7 @@ class Wrapped(Record):
         return self.purposes is None or purpose in self.purposes
 
 
-def asked_through(
+def stream_through(
     wraps: list[ModelWrap], request: ModelRequest, ask: Callable[[ModelRequest], EventStream]
 ) -> EventStream:
     """Send ``request`` through all wraps; the first one is outermost."""
@@ -82,7 +82,7 @@ class _Wrapping:
         return EventStream(builder, self._answer)
 
     async def _answer(self, builder: MessageBuilder, flush: Flush) -> None:
-        ask: Ask = self._send
+        ask: SendRequest = self._send
         for wrap in reversed(self._wraps):
             ask = partial(_through, wrap, ask)
         try:
@@ -147,7 +147,9 @@ def _grow(event: BlockEvent, builder: MessageBuilder) -> None:
             builder.end(index)
 
 
-def _through(wrap: ModelWrap, ask: Ask, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+def _through(
+    wrap: ModelWrap, ask: SendRequest, request: ModelRequest
+) -> AsyncIterator[StreamEvent]:
     return wrap(request, ask)
 
 
@@ -174,7 +176,7 @@ def _adopt(message: AssistantMessage, builder: MessageBuilder) -> None:
 _KINDS = (BeforeProviderHeadersEvent, BeforeProviderRequestEvent, AfterProviderResponseEvent)
 
 
-def watched(request: ModelRequest, hooks: Hooks) -> ModelRequest:
+def with_provider_events(request: ModelRequest, hooks: Hooks) -> ModelRequest:
     """Add the provider events to ``request``, if a handler subscribed to one of them."""
     if not any(map(hooks.has_subscribers, _KINDS)):
         return request

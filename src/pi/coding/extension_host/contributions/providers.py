@@ -30,7 +30,7 @@ from pi.coding.extension_host.contributions.credentials import (
     oauth_from,
 )
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.extension_host.events.answers import described
+from pi.coding.extension_host.events.answers import record_from_fields
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made
     from pi.ai.wire_support.exchange import Services
@@ -224,5 +224,5 @@ def provider_from(
             f"The provider {given} has no configuration.",
             hint="Pass a dict with base_url, api and models.",
         )
-    parsed = described(ProviderConfig, config, f"The provider {given}")
+    parsed = record_from_fields(ProviderConfig, config, f"The provider {given}")
     return ConfiguredProvider(given, parsed, environ, credential)

@@ -73,20 +73,20 @@ def scheme_form(scheme: str) -> ParseReference:
     return parse
 
 
-def referring(tool: AgentTool, references: Sequence[Reference]) -> AgentTool:
+def with_references(tool: AgentTool, references: Sequence[Reference]) -> AgentTool:
     """Let ``read``, ``write`` and ``ls`` accept references; other tools are returned unchanged."""
     act = _ACTS.get(tool.name)
     if not references or act is None:
         return tool
 
     async def run(params: Any, ctx: ToolContext) -> Any:
-        found = found_in(references, params.path or "")
+        found = find_reference(references, params.path or "")
         return await (tool.run(params, ctx) if found is None else act(*found, params))
 
     return replace(tool, run=run)
 
 
-def found_in(references: Sequence[Reference], path: str) -> tuple[Any, ResourceRef] | None:
+def find_reference(references: Sequence[Reference], path: str) -> tuple[Any, ResourceRef] | None:
     """The handler of a path with the parsed reference; the last match wins."""
     for reference in reversed(references):
         if (ref := reference.parse(path)) is not None:
@@ -94,17 +94,17 @@ def found_in(references: Sequence[Reference], path: str) -> tuple[Any, ResourceR
     return None
 
 
-async def completed(references: Sequence[Reference], typed: str) -> list[str]:
+async def complete_reference(references: Sequence[Reference], typed: str) -> list[str]:
     """Completions for a partly typed reference such as ``rule://``."""
-    found = found_in(references, typed)
+    found = find_reference(references, typed)
     if found is None:
         return []
     handler, ref = found
     begin = ref.text.removesuffix(ref.rest)
-    return [begin + rest for rest in await completions(handler, ref.rest)]
+    return [begin + rest for rest in await handler_completions(handler, ref.rest)]
 
 
-async def completions(handler: Any, prefix: str) -> Sequence[str]:
+async def handler_completions(handler: Any, prefix: str) -> Sequence[str]:
     """The completions of a handler; empty if it has none."""
     complete = getattr(handler, "complete", None)
     if complete is None:
@@ -112,7 +112,7 @@ async def completions(handler: Any, prefix: str) -> Sequence[str]:
     return await maybe_await(complete(prefix)) or ()
 
 
-async def listed(handler: Any, ref: ResourceRef) -> Sequence[str]:
+async def list_reference(handler: Any, ref: ResourceRef) -> Sequence[str]:
     """The names below a reference. Raises ``ToolFailed`` if its handler cannot list."""
     names = getattr(handler, "list", None)
     if names is None:
@@ -152,7 +152,7 @@ async def _written(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
 
 
 async def _listed(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
-    return ToolResult.of("\n".join(await listed(handler, ref)) or "(nothing)")
+    return ToolResult.of("\n".join(await list_reference(handler, ref)) or "(nothing)")
 
 
 _ACTS: dict[str, Callable[[Any, ResourceRef, Any], Awaitable[ToolResult]]] = {

@@ -108,7 +108,7 @@ class Registries:
         ]  # replacing an own registration is intended
 
 
-def clashes(registries: Registries) -> list[NameConflict]:
+def name_conflicts(registries: Registries) -> list[NameConflict]:
     """All name conflicts. Extension commands that share a name get numbers instead."""
     found = [
         NameConflict(kind=kind, name=name, loser=loser.path, winner=winner.path)

@@ -12,12 +12,12 @@ from pi.coding.bus import PASSED_ON
 from pi.coding.extension_host.contributions.model_wraps import (
     ModelRequest,
     Wrapped,
-    asked_through,
-    watched,
+    stream_through,
+    with_provider_events,
 )
-from pi.coding.extension_host.contributions.references import referring
+from pi.coding.extension_host.contributions.references import with_references
 from pi.coding.extension_host.contributions.registries import Registries
-from pi.coding.extension_host.contributions.tools import annotated, wrapped
+from pi.coding.extension_host.contributions.tools import with_file_notes, wrap_tool
 from pi.coding.extension_host.events.handlers import Hooks, ReportHandlerFailure
 from pi.coding.extension_host.events.policy import ExtensionPolicy
 from pi.coding.files.layers import FileLayer
@@ -41,12 +41,12 @@ class SessionWraps:
         self._failed = failed
         self._inherited = inherited
 
-    def dressed(self, tool: AgentTool) -> AgentTool:
+    def wrapped(self, tool: AgentTool) -> AgentTool:
         """``tool`` with all wraps of extensions."""
-        tool = referring(tool, self._registries.references.values)
+        tool = with_references(tool, self._registries.references.values)
         if self.file_layers():
-            tool = annotated(tool)
-        return wrapped(tool, self._registries.tool_wraps.values)
+            tool = with_file_notes(tool)
+        return wrap_tool(tool, self._registries.tool_wraps.values)
 
     def sections(self) -> dict[str, str]:
         """Sections of the system prompt, by name; one that fails is left out."""
@@ -67,9 +67,9 @@ class SessionWraps:
         self, request: ModelRequest, ask: Callable[[ModelRequest], EventStream]
     ) -> EventStream:
         """Send a request through all wraps of this session."""
-        request = watched(request, self._hooks)
+        request = with_provider_events(request, self._hooks)
         wraps = [each.wrap for each in self._model_wraps() if each.concerns(request.purpose)]
-        return asked_through(wraps, request, ask) if wraps else ask(request)
+        return stream_through(wraps, request, ask) if wraps else ask(request)
 
     def file_layers(self) -> tuple[FileLayer, ...]:
         """File layers around every write, inherited ones first."""

@@ -47,7 +47,7 @@ class Wrapping(Record):
     description: str | None = None
 
 
-def checked(tool: AgentTool) -> AgentTool:
+def check_tool(tool: AgentTool) -> AgentTool:
     """Return ``tool``. Raises ``ExtensionError`` if it is not a tool with a valid schema."""
     if not isinstance(tool, AgentTool):
         raise ExtensionError(
@@ -62,7 +62,7 @@ def checked(tool: AgentTool) -> AgentTool:
     return tool
 
 
-def wrapped(tool: AgentTool, wrappings: tuple[Wrapping, ...]) -> AgentTool:
+def wrap_tool(tool: AgentTool, wrappings: tuple[Wrapping, ...]) -> AgentTool:
     """``tool`` with all its wraps; the first is outermost."""
     for wrapping in reversed(wrappings):
         if wrapping.name == tool.name:
@@ -70,7 +70,7 @@ def wrapped(tool: AgentTool, wrappings: tuple[Wrapping, ...]) -> AgentTool:
     return tool
 
 
-def annotated(tool: AgentTool) -> AgentTool:
+def with_file_notes(tool: AgentTool) -> AgentTool:
     """``tool``, with the notes of file layers appended to its result."""
     if tool.touches is None:
         return tool
@@ -126,7 +126,7 @@ def _other_parameters(name: str, params: type | Json) -> dict[str, Any]:
 T = TypeVar("T")
 
 
-def owned(policy: Policy, owner: Owner, failed: ReportHandlerFailure) -> Policy:
+def guard_policy(policy: Policy, owner: Owner, failed: ReportHandlerFailure) -> Policy:
     """Guard ``policy``; failures go to ``failed``. It gets deltas only if ``policy`` does."""
     watches = type(policy).on_delta is not Policy.on_delta
     return (GuardedWatcher if watches else GuardedPolicy)(policy, owner, failed)

@@ -73,7 +73,7 @@ class Views:
         if row is None or (row.owner.number, key) in self._broken:
             return None
         try:
-            return drawn_rows(found_view(row.value[1])(thing, options, theme), width)
+            return render_rows(resolve_view(row.value[1])(thing, options, theme), width)
         except PASSED_ON:
             raise
         except BaseException as error:
@@ -100,7 +100,7 @@ NO_VIEWS = Views(NamedRegistry(), OrderedList(), lambda owner, what, error: None
 """Used where there are no extensions."""
 
 
-def found_view(view: View) -> Callable[..., Any]:
+def resolve_view(view: View) -> Callable[..., Any]:
     """The function of a view."""
     if not isinstance(view, str):
         return view
@@ -109,7 +109,7 @@ def found_view(view: View) -> Callable[..., Any]:
     return function
 
 
-def drawn_rows(drawn: Any, width: int) -> list[str] | None:
+def render_rows(drawn: Any, width: int) -> list[str] | None:
     """The lines of a view's result."""
     if drawn is None:
         return None

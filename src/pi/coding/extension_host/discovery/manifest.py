@@ -200,12 +200,12 @@ INTERACTIVE: Mode = "tui"
 """The name in the API of the mode that manifests call ``interactive``."""
 
 
-def is_for(manifest: Manifest, mode: Mode) -> bool:
+def supports_mode(manifest: Manifest, mode: Mode) -> bool:
     """Whether an extension supports the mode."""
     return not manifest.modes or mode in _api_modes(manifest.modes)
 
 
-def wanted_at_start(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> bool:
+def loads_at_start(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> bool:
     """Whether an extension is loaded before the session exists."""
     if not manifest.activate or any(trigger in ALWAYS for trigger in manifest.activate):
         return True
@@ -215,20 +215,20 @@ def wanted_at_start(manifest: Manifest, flags: Mapping[str, bool | str], mode: M
 
 def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: Mode) -> bool:
     """Whether an extension needs no stand-in before a command is typed or a session begins."""
-    if not is_for(manifest, mode):
+    if not supports_mode(manifest, mode):
         return True
     if manifest.tools or manifest.shortcuts or manifest.prefixes:
         return False
     needed = any(manifest.triggers(kind) for kind in _SEEN)
-    return not needed and not wanted_at_start(manifest, flags, mode)
+    return not needed and not loads_at_start(manifest, flags, mode)
 
 
-def asks_session(manifest: Manifest) -> bool:
+def depends_on_session(manifest: Manifest) -> bool:
     """Whether triggers depend on the session or its settings."""
     return bool(manifest.triggers("entry") or manifest.triggers("setting"))
 
 
-def wanted_in(log: SessionLog, settings: Settings, manifest: Manifest) -> bool:
+def is_triggered(log: SessionLog, settings: Settings, manifest: Manifest) -> bool:
     """Whether a session or its settings contain a trigger of the extension."""
     return _is_set(settings, manifest) or _holds_entry(log, set(manifest.triggers("entry")))
 
@@ -271,7 +271,7 @@ class ExtensionFlag(Record):
     description: str = ""
 
 
-def checked_flag(flag: ExtensionFlag) -> ExtensionFlag:
+def check_flag(flag: ExtensionFlag) -> ExtensionFlag:
     """Return ``flag``. Raises ``ExtensionError`` if its kind or default is invalid."""
     expected = {"boolean": bool, "string": str}.get(flag.kind)
     if expected is None:
@@ -286,7 +286,7 @@ def checked_flag(flag: ExtensionFlag) -> ExtensionFlag:
     return flag
 
 
-def flag_of(name: str, declared: Mapping[str, Any]) -> ExtensionFlag:
+def declared_flag(name: str, declared: Mapping[str, Any]) -> ExtensionFlag:
     """An option as declared in a manifest."""
     return ExtensionFlag(
         name=name,

@@ -26,7 +26,7 @@ from pi.coding.shell.local import BashResult
 R = TypeVar("R", bound=Record)
 
 
-def described(kind: type[R], fields: Mapping[str, Any], what: str) -> R:
+def record_from_fields(kind: type[R], fields: Mapping[str, Any], what: str) -> R:
     """Build a record from its fields. Raises ``ExtensionError`` that lists the valid ones.
 
     ``what`` starts the message. Lists become tuples.

@@ -112,7 +112,7 @@ class Hooks:
             like = nearest(name, EVENTS)
             hint = f"Did you mean {like}?" if like else "Use pi.events for custom events."
             raise ExtensionError(f"Unknown event {name!r}.", hint=hint)
-        must_take(handler, 2, f"A handler of {name} takes an event and a context")
+        require_parameters(handler, 2, f"A handler of {name} takes an event and a context")
         return self._rows.setdefault(kind, OrderedList()).add(
             Hook(handler, context, owner), owner, at
         )
@@ -176,7 +176,7 @@ class Hooks:
         self._failed(hook.owner, NAMES[type(event)], error)
 
 
-def must_take(function: Callable[..., Any], count: int, rule: str) -> None:
+def require_parameters(function: Callable[..., Any], count: int, rule: str) -> None:
     """Raise ``ExtensionError`` if a function cannot be called with that many arguments."""
     try:
         signature = inspect.signature(function)

@@ -10,14 +10,14 @@ from functools import partial
 from pi.base.records import Record, replace
 from pi.coding.bus import Owner
 from pi.coding.extension_host.api.context import CommandContext
-from pi.coding.extension_host.api.host_state import HostEnvironment, Shelves
+from pi.coding.extension_host.api.host_state import HostState
 from pi.coding.extension_host.api.loaded_extension import LoadedExtension, build_extension
 from pi.coding.extension_host.discovery.finding import Candidate
 from pi.coding.extension_host.discovery.manifest import (
     Manifest,
     check_version,
-    is_for,
-    wanted_at_start,
+    loads_at_start,
+    supports_mode,
 )
 from pi.coding.extension_host.errors import ExtensionError, contained
 from pi.coding.extension_host.loading import modules
@@ -42,14 +42,12 @@ class ExtensionLoader:
 
     def __init__(
         self,
-        shelves: Shelves,
-        around: HostEnvironment,
+        state: HostState,
         *,
         stalls: Stalls,
         report: Callable[[str], None],
     ) -> None:
-        self._shelves = shelves
-        self._around = around
+        self._state = state
         self._stalls = stalls
         self._report = report
         self._waiting: dict[str, _Waiting] = {}
@@ -86,7 +84,7 @@ class ExtensionLoader:
             found = self._noted(candidate)
             if found is None:
                 continue
-            if wanted_at_start(found.manifest, self._shelves.flags, self._around.mode()):
+            if loads_at_start(found.manifest, self._state.flags, self._state.mode()):
                 await self._start(found.candidate)
             else:
                 self._wait(found)
@@ -120,7 +118,7 @@ class ExtensionLoader:
             candidate = replace(candidate, name=manifest.name)
             self._infos[candidate.where] = _info(candidate)
         self._candidates[candidate.where] = candidate
-        if not is_for(manifest, self._around.mode()):
+        if not supports_mode(manifest, self._state.mode()):
             return None
         return _Waiting(candidate=candidate, manifest=manifest, loading=asyncio.Lock())
 
@@ -163,12 +161,12 @@ class ExtensionLoader:
         from pi.coding.extension_host.api.api import ExtensionAPI
 
         self._stalls.watch()
-        began = self._around.clock.monotonic()
+        began = self._state.clock.monotonic()
         instance = self._instances[candidate.where] = self._instance(candidate)
         try:
             function = modules.factory_of(candidate)
             api = ExtensionAPI(instance)
-            await contained(partial(function, api), self._around.watchdog.watch)
+            await contained(partial(function, api), self._state.watchdog.watch)
         except (asyncio.CancelledError, KeyboardInterrupt):
             await self._unload_one(candidate.where)
             raise
@@ -176,7 +174,7 @@ class ExtensionLoader:
             await self._unload_one(candidate.where)
             self._refuse(candidate, error)
             return
-        took = (self._around.clock.monotonic() - began) * 1000
+        took = (self._state.clock.monotonic() - began) * 1000
         self._infos[candidate.where] = replace(_info(candidate), state="loaded", milliseconds=took)
 
     async def _unload_one(self, where: str) -> None:
@@ -194,7 +192,7 @@ class ExtensionLoader:
 
     def _instance(self, candidate: Candidate) -> LoadedExtension:
         number = [*self._infos].index(candidate.where)
-        return build_extension(candidate, number, self._shelves, self._around, self._renewed)
+        return build_extension(candidate, number, self._state, self._renewed)
 
     def _renewed(self, where: str) -> CommandContext | None:
         """The command context of an extension in the current session."""

@@ -178,7 +178,7 @@ Taken: TypeAlias = dict[str, Path]
 """Tool names with their files."""
 
 
-def bringing_tools(candidate: Candidate, taken: Taken) -> Candidate:
+def tool_file_extension(candidate: Candidate, taken: Taken) -> Candidate:
     """An extension that registers the tools of the file or folder of ``candidate``.
 
     The file has ``def tools(pi)``, which returns one or more tools, or functions decorated with

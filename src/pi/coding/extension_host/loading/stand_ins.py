@@ -16,17 +16,17 @@ from pi.coding.extension_host.contributions.references import (
     Resource,
     ResourceRef,
     ResourceWindow,
-    completions,
-    listed,
+    handler_completions,
+    list_reference,
     scheme_form,
     writer_of,
 )
 from pi.coding.extension_host.discovery.manifest import (
     Manifest,
     ToolManifest,
-    asks_session,
-    flag_of,
-    wanted_in,
+    declared_flag,
+    depends_on_session,
+    is_triggered,
 )
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.port.extensions import InputMode
@@ -40,7 +40,7 @@ Condition: TypeAlias = Callable[[Any], bool]
 def add_stand_ins(instance: LoadedExtension, manifest: Manifest, activate: Activate) -> None:
     """Register what the manifest declares; any use loads the extension and is passed on to it."""
     for name, flag in manifest.flags.items():
-        loaded_extension.add_flag(instance, flag_of(name, flag))
+        loaded_extension.add_flag(instance, declared_flag(name, flag))
     for name, description in manifest.declared_commands().items():
         _command(instance, name, description, activate)
     for name, declared in manifest.tools.items():
@@ -63,11 +63,11 @@ def _awaited(instance: LoadedExtension, manifest: Manifest) -> dict[str, list[Co
     others = {name for name in manifest.triggers("tool") if name not in manifest.tools}
     if others:
         awaited["tool_call"].append(lambda event: event.tool_name in others)
-    if asks_session(manifest):
+    if depends_on_session(manifest):
 
         def begun(event: Any) -> bool:
             session = instance.link.session
-            return wanted_in(session.talk.log, session.place.settings, manifest)
+            return is_triggered(session.talk.log, session.place.settings, manifest)
 
         awaited["session_start"].append(begun)
     return awaited
@@ -76,7 +76,7 @@ def _awaited(instance: LoadedExtension, manifest: Manifest) -> dict[str, list[Co
 def _event(
     instance: LoadedExtension, name: str, conditions: Sequence[Condition], activate: Activate
 ) -> None:
-    hooks = instance.shelves.hooks
+    hooks = instance.state.hooks
 
     async def handle(event: Any, ctx: Any) -> Any:
         if not any(condition(event) for condition in conditions):
@@ -93,7 +93,7 @@ def _event(
 
 
 def _command(instance: LoadedExtension, name: str, description: str, activate: Activate) -> None:
-    commands = instance.shelves.registries.commands
+    commands = instance.state.registries.commands
 
     async def run(arguments: str, ctx: Any) -> None:
         await activate()
@@ -113,7 +113,7 @@ def _command(instance: LoadedExtension, name: str, description: str, activate: A
 
 
 def _shortcut(instance: LoadedExtension, key: str, description: str, activate: Activate) -> None:
-    shortcuts = instance.shelves.registries.shortcuts
+    shortcuts = instance.state.registries.shortcuts
 
     async def press(ctx: Any) -> None:
         await activate()
@@ -126,7 +126,7 @@ def _shortcut(instance: LoadedExtension, key: str, description: str, activate: A
 
 
 def _input_mode(instance: LoadedExtension, prefix: str, label: str, activate: Activate) -> None:
-    modes = instance.shelves.registries.input_modes
+    modes = instance.state.registries.input_modes
 
     async def run(text: str, ctx: Any) -> None:
         await activate()
@@ -147,7 +147,7 @@ def _unlike_manifest(instance: LoadedExtension, lacks: str, remedy: str) -> Exte
 
 
 def _tool(instance: LoadedExtension, name: str, declared: ToolManifest, activate: Activate) -> None:
-    tools = instance.shelves.registries.tools
+    tools = instance.state.registries.tools
 
     async def run(arguments: Any, ctx: ToolContext) -> Any:
         await activate()
@@ -171,7 +171,7 @@ def _tool(instance: LoadedExtension, name: str, declared: ToolManifest, activate
 
 
 def _scheme(instance: LoadedExtension, scheme: str, activate: Activate) -> None:
-    rows = instance.shelves.registries.references
+    rows = instance.state.registries.references
     parse = scheme_form(scheme)
     reference = Reference(parse=parse, handler=_Waiting(instance, activate, f"{scheme}://"))
     instance.add_row(rows, reference)
@@ -194,15 +194,15 @@ class _Waiting:
         return await writer_of(await self._real(ref), ref)(ref, text)
 
     async def list(self, ref: ResourceRef) -> Sequence[str]:
-        return await listed(await self._real(ref), ref)
+        return await list_reference(await self._real(ref), ref)
 
     async def complete(self, prefix: str) -> Sequence[str]:
         real = await self._real(ResourceRef(text=self._begin + prefix, rest=prefix))
-        return await completions(real, prefix)
+        return await handler_completions(real, prefix)
 
     async def _real(self, ref: ResourceRef) -> Any:
         await self._activate()
-        for row in self._instance.shelves.registries.references:
+        for row in self._instance.state.registries.references:
             if row.owner.path == self._instance.owner.path and row.value.parse(ref.text):
                 return row.value.handler
         raise ToolFailed(f"{self._instance.owner.path} has no handler for {ref.text}.")
