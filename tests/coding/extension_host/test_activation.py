@@ -34,7 +34,7 @@ def session() -> SessionLog:
 
 
 @pytest.mark.parametrize(
-    ("triggers", "wanted"),
+    ("triggers", "expected"),
     [
         ((), True),
         (("startup",), True),
@@ -46,8 +46,8 @@ def session() -> SessionLog:
         (("command:x", "event:input", "tool:x", "scheme:x", "entry:x", "setting:x"), False),
     ],
 )
-def test_what_is_known_at_the_start_decides(triggers: tuple[str, ...], wanted: bool) -> None:
-    assert loads_at_start(waiting_for(*triggers), {"budget": "15m"}, "json") is wanted
+def test_triggers_known_at_the_start_decide(triggers: tuple[str, ...], expected: bool) -> None:
+    assert loads_at_start(waiting_for(*triggers), {"budget": "15m"}, "json") is expected
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,9 @@ def test_what_is_known_at_the_start_decides(triggers: tuple[str, ...], wanted: b
         (Manifest(activate=("command:x",), tools={"x": ToolManifest(description="X")}), False),
     ],
 )
-def test_what_nobody_can_meet_before_a_command_may_sleep(manifest: Manifest, sleeps: bool) -> None:
+def test_an_extension_without_early_triggers_can_be_deferred(
+    manifest: Manifest, sleeps: bool
+) -> None:
     assert can_defer(manifest, {"budget": "15m"}, "print") is sleeps
 
 
@@ -79,7 +81,7 @@ def test_an_extension_can_be_for_some_modes_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "wanted"),
+    ("raw", "expected"),
     [
         ({"tui": {"line": {"items": []}}}, True),
         ({"tui": {"line": True}}, True),
@@ -89,15 +91,15 @@ def test_an_extension_can_be_for_some_modes_alone() -> None:
         ({"tui": 3}, False),
     ],
 )
-def test_a_setting_that_has_a_value_counts(raw: dict[str, object], wanted: bool) -> None:
+def test_a_setting_with_a_value_is_a_trigger(raw: dict[str, object], expected: bool) -> None:
     manifest = waiting_for("setting:tui.line")
 
     assert depends_on_session(manifest)
-    assert is_triggered(session(), Settings.in_memory(raw), manifest) is wanted
+    assert is_triggered(session(), Settings.in_memory(raw), manifest) is expected
 
 
-@pytest.mark.parametrize(("kind", "wanted"), [("todo", True), ("other", False)])
-def test_an_entry_of_its_own_counts(kind: Literal["todo", "other"], wanted: bool) -> None:
+@pytest.mark.parametrize(("kind", "expected"), [("todo", True), ("other", False)])
+def test_a_custom_entry_is_a_trigger(kind: Literal["todo", "other"], expected: bool) -> None:
     log = session()
     log.append(CustomMessageEntry(custom_type="todo", content="said to the model"))
     log.append(Custom(custom_type=kind, data={"left": 3}))
@@ -105,8 +107,8 @@ def test_an_entry_of_its_own_counts(kind: Literal["todo", "other"], wanted: bool
     manifest = waiting_for("entry:todo")
 
     assert depends_on_session(manifest)
-    assert is_triggered(log, Settings.in_memory(), manifest) is wanted
+    assert is_triggered(log, Settings.in_memory(), manifest) is expected
 
 
-def test_what_waits_for_its_use_alone_asks_no_session() -> None:
+def test_triggers_of_use_do_not_depend_on_the_session() -> None:
     assert not depends_on_session(waiting_for("command:x", "flag:y"))

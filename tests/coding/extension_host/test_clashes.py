@@ -8,7 +8,7 @@ from pi.coding.port.extensions import NameConflict
 from tests.coding.extension_host.stage import playing
 
 
-async def test_names_that_somebody_else_has_are_known(tmp_path: Path) -> None:
+async def test_name_conflicts_are_listed(tmp_path: Path) -> None:
     def first(pi: ExtensionAPI) -> None:
         pi.register_flag("plan")
         pi.add_section("rules", "first")

@@ -21,7 +21,7 @@ def test_a_record_is_described_by_its_fields() -> None:
 
 
 @pytest.mark.parametrize("fields", [{}, {"name": "line", "colour": "red"}])
-def test_who_names_other_fields_is_told_which_there_are(fields: dict[str, Any]) -> None:
+def test_unknown_fields_are_refused_with_the_valid_ones(fields: dict[str, Any]) -> None:
     with pytest.raises(ExtensionError, match="A shape is invalid: ") as problem:
         record_from_fields(Shape, fields, "A shape")
 

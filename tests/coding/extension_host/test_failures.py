@@ -142,7 +142,7 @@ async def test_closing_a_task_closes_the_handler() -> None:
     assert seen == ["closed"]
 
 
-def test_a_failure_is_told_in_the_form_of_the_protocol() -> None:
+def test_a_failure_has_the_form_of_the_protocol() -> None:
     failed = ExtensionFailed(extension_path="/x.py", event="input", error="no")
 
     assert msgspec.json.encode(failed) == (
@@ -150,7 +150,7 @@ def test_a_failure_is_told_in_the_form_of_the_protocol() -> None:
     )
 
 
-def test_a_failure_has_words_even_when_it_says_nothing() -> None:
+def test_an_error_without_a_message_is_reported_by_its_type() -> None:
     assert [error_text(problem) for problem in (ValueError(), ValueError("x"), SystemExit(3))] == [
         "ValueError",
         "x",

@@ -43,7 +43,7 @@ class Desk:
         return result
 
 
-async def test_handlers_are_told_in_order_with_their_context() -> None:
+async def test_handlers_are_called_in_order_with_their_context() -> None:
     desk, heard = Desk(), []
 
     async def slow(event: Any, ctx: Any) -> None:
@@ -58,7 +58,7 @@ async def test_handlers_are_told_in_order_with_their_context() -> None:
     assert heard == [("async", "ctx"), ("sync", "ctx")]
 
 
-async def test_each_handler_sees_what_earlier_ones_have_made_of_a_question() -> None:
+async def test_each_handler_sees_the_answers_of_earlier_ones() -> None:
     desk = Desk()
     desk.on("input", lambda event, ctx: {"action": "transform", "text": event.text + "b"})
     desk.on("input", lambda event, ctx: {"action": "transform", "text": event.text + "c"})
@@ -68,7 +68,7 @@ async def test_each_handler_sees_what_earlier_ones_have_made_of_a_question() -> 
     assert asked.text == "abc"
 
 
-async def test_only_extensions_of_certain_ranks_are_asked_if_that_is_wanted() -> None:
+async def test_a_query_can_be_limited_to_ranks() -> None:
     desk = Desk()
     for rank in RANKS:
         owner = replace(ME, rank=rank)
@@ -82,7 +82,7 @@ async def test_only_extensions_of_certain_ranks_are_asked_if_that_is_wanted() ->
     assert asked.text == " user explicit"
 
 
-async def test_nobody_is_asked_after_a_question_is_settled() -> None:
+async def test_no_handler_is_called_after_a_query_is_settled() -> None:
     desk, seen = Desk(), []
     desk.on("input", lambda event, ctx: {"action": "handled"})
     desk.on("input", lambda event, ctx: seen.append(event))
@@ -113,7 +113,7 @@ async def test_a_handler_that_fails_is_reported_and_skipped() -> None:
     ]
 
 
-async def test_a_guard_that_fails_guards_all_the_same() -> None:
+async def test_a_failing_guard_refuses_the_call() -> None:
     desk = Desk()
 
     def broken(event: Any, ctx: Any) -> None:
@@ -126,7 +126,7 @@ async def test_a_guard_that_fails_guards_all_the_same() -> None:
     assert desk.failures == []
 
 
-async def test_a_handler_that_hangs_is_skipped_after_its_time() -> None:
+async def test_a_hanging_handler_is_skipped_after_its_time_limit() -> None:
     desk = Desk()
 
     async def hang(event: Any, ctx: Any) -> None:
@@ -155,7 +155,7 @@ async def test_what_a_handler_decides_for_the_run_passes_through() -> None:
         await desk.hooks.query(InputEvent(text="a"))
 
 
-def test_an_event_that_there_is_not_is_refused_with_the_nearest() -> None:
+def test_an_unknown_event_is_refused_with_a_suggestion() -> None:
     with pytest.raises(ExtensionError) as failed:
         Desk().on("tool_cal", lambda event, ctx: None)
 
@@ -169,7 +169,7 @@ def test_a_handler_that_cannot_be_called_is_refused_at_once() -> None:
         Desk().on("input", lonely)
 
 
-async def test_a_handler_that_was_removed_hears_nothing() -> None:
+async def test_a_removed_handler_gets_no_events() -> None:
     desk, heard = Desk(), []
     end = desk.on("session_branch", lambda event, ctx: heard.append(event))
     from pi.coding.extension_host.events.session import SessionForkEvent

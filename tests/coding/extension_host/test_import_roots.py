@@ -60,7 +60,7 @@ def test_a_package_that_needs_another_version_is_refused(tmp_path: Path) -> None
     assert sys.path[-1] == str(first)
 
 
-def test_what_pi_has_itself_is_used_in_place_of_another_version(tmp_path: Path) -> None:
+def test_modules_of_pi_are_used_instead_of_another_version(tmp_path: Path) -> None:
     root = installed(tmp_path / "a", msgspec="0.1")
 
     add_import_root(root)

@@ -9,7 +9,7 @@ from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.stage import playing
 
 
-async def test_policies_of_extensions_stand_around_those_of_pi(tmp_path: Path) -> None:
+async def test_policies_of_extensions_surround_those_of_pi(tmp_path: Path) -> None:
     asked: list[str] = []
 
     class Noting(Policy):

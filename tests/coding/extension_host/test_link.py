@@ -11,7 +11,7 @@ from pi.coding.extension_host.scope import Scope
 from pi.testing import FakeClock
 
 
-async def test_a_session_is_there_between_its_start_and_its_end() -> None:
+async def test_a_link_has_a_session_between_start_and_end() -> None:
     scope = Scope(FakeClock(), name="x", report=lambda what, problem: None)
     session: Any = object()
     sessions: list[Any] = []

@@ -36,7 +36,7 @@ async def plain(request: ModelRequest, ask: Any) -> AsyncIterator[StreamEvent]:
         yield event
 
 
-async def test_a_wrap_that_changes_nothing_changes_nothing() -> None:
+async def test_a_wrap_that_passes_events_on_changes_nothing() -> None:
     blocks = (
         Thinking(thinking="hm", thinking_signature="sig"),
         Text(text="a b"),
@@ -56,7 +56,7 @@ def _empty() -> Any:
     return Context()
 
 
-async def test_a_failure_stays_the_failure_that_it_was() -> None:
+async def test_a_failure_keeps_its_type() -> None:
     stream = through([plain], ScriptedStream(RateLimited("busy", retry_after=3)))
     message = await stream.result()
 
@@ -143,7 +143,7 @@ def _split(text: str) -> tuple[str, str]:
     return text, ""
 
 
-async def test_a_secret_never_leaves_and_never_looks_masked_here(tmp_path: Path) -> None:
+async def test_a_secret_is_never_sent_and_never_shown_masked(tmp_path: Path) -> None:
     def answer(asked: Call) -> Reply:
         said = str(asked.messages)
         assert SECRET not in said
@@ -157,13 +157,13 @@ async def test_a_secret_never_leaves_and_never_looks_masked_here(tmp_path: Path)
     assert first.content == (Text(text=f"your password is {SECRET} indeed"),)
     shown = "".join(
         event.assistant_message_event.delta
-        for event in play.told("MessageUpdate")
+        for event in play.emitted("MessageUpdate")
         if isinstance(event.assistant_message_event, TextDelta)
     )
     assert MASK not in shown
 
 
-async def test_wraps_stand_around_questions_of_extensions_too(tmp_path: Path) -> None:
+async def test_wraps_apply_to_requests_of_extensions_too(tmp_path: Path) -> None:
     purposes: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:

@@ -57,7 +57,7 @@ def test_the_name_of_a_command_may_be_written_with_its_slash() -> None:
     ],
     ids=lambda each: each.name,
 )
-def test_if_one_may_not_sleep_none_does(restless: Candidate) -> None:
+def test_if_one_cannot_be_deferred_none_is(restless: Candidate) -> None:
     sleeping = DormantExtensions({"fast": True}, "print")
 
     assert not sleeping.defer_all([NAP, restless])
@@ -65,7 +65,7 @@ def test_if_one_may_not_sleep_none_does(restless: Candidate) -> None:
     assert sleeping.commands.listed() == []
 
 
-def test_of_one_that_is_found_twice_the_first_counts() -> None:
+def test_of_duplicates_the_first_is_used() -> None:
     sleeping = DormantExtensions({}, "print")
     sleeping.defer_all([NAP, replace(NAP, rank="explicit")])
     sleeping.defer_all([replace(NAP, rank="project")])
@@ -73,7 +73,7 @@ def test_of_one_that_is_found_twice_the_first_counts() -> None:
     assert sleeping.activate_all() == [NAP]
 
 
-def test_those_that_are_woken_sleep_no_more() -> None:
+def test_activated_candidates_are_no_longer_deferred() -> None:
     sleeping = DormantExtensions({}, "print")
     sleeping.defer_all([NAP, DOZE])
 

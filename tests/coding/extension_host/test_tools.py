@@ -16,7 +16,7 @@ CTX = ToolContext("1", lambda result: None)
 
 @tool
 async def greet(name: str) -> str:
-    """Greet somebody."""
+    """Greet a user."""
     return f"Hello, {name}!"
 
 
