@@ -65,7 +65,7 @@ def test_ctrl_c_ends_a_handler_that_never_returns_and_the_session_goes_on(
         ada.types(f"{text}\r")
         ada.sees(LINE.format(function))
         ada.types(f"a draft{key} that stays")
-        ada.sees("It did not return, and was ended with Ctrl+C.")
+        ada.sees("It did not return and was interrupted with Ctrl+C.")
         ada.sees("\na draft that stays\n")
         ada.until(lambda: "Press Ctrl+C to stop it" not in ada.screen)
         ada.types("\x15!!echo $((40 + 2)) is it\r")

@@ -22,7 +22,7 @@ async def main(handlers: int, kind: str) -> None:
         assert len(hooks.hooks(AgentStartEvent)) == handlers
         before = time.process_time()
         for _ in range(EVENTS):
-            await hooks.tell(event)
+            await hooks.emit(event)
         print((time.process_time() - before) * 1e3 / EVENTS)
         await session.close()
 

@@ -22,7 +22,12 @@ from pi.cli.options import Flag
 from pi.coding.extension_host.discovery import finding
 from pi.coding.extension_host.discovery.entry_points import installed
 from pi.coding.extension_host.discovery.finding import Candidate
-from pi.coding.extension_host.discovery.manifest import ALWAYS, ExtensionFlag, Subcommand, flag_of
+from pi.coding.extension_host.discovery.manifest import (
+    ALWAYS,
+    ExtensionFlag,
+    Subcommand,
+    declared_flag,
+)
 from pi.coding.resources.sources import Place, is_there
 
 LOADING_NOTHING = frozenset({"list_models", "export"})
@@ -94,7 +99,7 @@ def read_manifest_options(
         except PiError:  # reported when the extension is loaded
             continue
         name = manifest.name or candidate.name
-        flags += (extension_flag(name, flag_of(*each)) for each in manifest.flags.items())
+        flags += (extension_flag(name, declared_flag(*each)) for each in manifest.flags.items())
         subcommands |= manifest.subcommands
         is_complete &= not any(trigger in ALWAYS for trigger in manifest.activate)
     return ManifestOptions(flags=tuple(flags), subcommands=subcommands, is_complete=is_complete)

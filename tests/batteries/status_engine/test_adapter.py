@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from pi.coding.extension_host.api.messages import ExtensionEvent
-from pi.coding.extension_host.discovery.manifest import is_for, read_manifest
+from pi.coding.extension_host.discovery.manifest import read_manifest, supports_mode
 from pi.coding.port.ui import Mode
 from pi.testing import says
 from tests.batteries.status_engine.git.repository import git, make_repository
@@ -184,4 +184,8 @@ def test_the_manifest_waits_for_the_setting_and_for_whoever_sees_the_lines(root:
     manifest = read_manifest(root / "src/pi/batteries/status_engine")
 
     assert (manifest.name, manifest.activate) == ("status-engine", ("setting:tui.statusEngine",))
-    assert [mode for mode in get_args(Mode) if is_for(manifest, mode)] == ["tui", "rpc", "json"]
+    assert [mode for mode in get_args(Mode) if supports_mode(manifest, mode)] == [
+        "tui",
+        "rpc",
+        "json",
+    ]

@@ -41,7 +41,7 @@ def test_a_command_is_found_with_its_arguments() -> None:
 
 
 @pytest.mark.trap(268)
-def test_those_that_share_a_name_are_numbered_and_the_nearest_one_has_the_name() -> None:
+def test_commands_that_share_a_name_are_numbered_and_the_highest_rank_keeps_it() -> None:
     commands = registered(("hi", "explicit"), ("hi", "user"))
 
     assert [(name, each.owner.path) for name, each in commands.listed()] == [

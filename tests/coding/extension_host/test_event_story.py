@@ -44,7 +44,7 @@ FAILURES = {
     "raises": set(EVENTS) - QUIET,
     "hangs": set(EVENTS) - QUIET,
 }
-"""What is told of handlers that behave in a way."""
+"""What is reported for handlers that behave in a given way."""
 
 
 class Wire(ScriptedProvider):
@@ -102,7 +102,7 @@ class Handlers:
         return handle
 
     async def time_passes(self, clock: FakeClock) -> None:
-        """Let the time of whoever hangs run out."""
+        """Let the time limit of a hanging handler expire."""
         while True:
             await self.hangs.wait()
             self.hangs.clear()
@@ -141,10 +141,10 @@ async def act(play: Play) -> None:
 @pytest.mark.parametrize("how", ["observes", "answers nonsense", "raises", "hangs"])
 async def test_every_event_happens_and_no_handler_stops_the_story(tmp_path: Path, how: str) -> None:
     handlers, stage = Handlers(how), Stage(tmp_path)
-    wanted = ExtensionOptions(discover=False, inline=(handlers.extension,))
+    chosen = ExtensionOptions(discover=False, inline=(handlers.extension,))
     passing = asyncio.ensure_future(handlers.time_passes(stage.clock))
     async with asyncio.timeout(60):
-        session = await stage.open(extensions=wanted, settings=SETTINGS)
+        session = await stage.open(extensions=chosen, settings=SETTINGS)
         session.extensions.attach(FakeUI(), "rpc")
         await session.start()
         play = Play(stage, session)
@@ -153,6 +153,6 @@ async def test_every_event_happens_and_no_handler_stops_the_story(tmp_path: Path
     passing.cancel()
     await asyncio.wait({passing})
 
-    failed = {event.event for event in play.told("ExtensionFailed")}
+    failed = {event.event for event in play.emitted("ExtensionFailed")}
     assert set(EVENTS) - handlers.heard == set()
     assert failed == FAILURES[how]

@@ -31,7 +31,7 @@ FINAL = {
     "tool_call": {"block": True},
     "user_bash": {"result": {"output": ""}},
 }
-"""Answers after which nobody else is asked."""
+"""Answers after which no other handler is called."""
 
 ANSWER = AssistantMessage(content=(Text(text="better"),))
 CHANGES: dict[str, tuple[Any, str, Any]] = {
@@ -91,8 +91,8 @@ async def dispatch(desk: Desk, name: str, *handlers: Any) -> Any:
         desk.on(name, handler)
     event = sample(name)
     if isinstance(event, Query):
-        return await desk.in_time(desk.hooks.ask(event), 31)
-    return await desk.in_time(desk.hooks.tell(event), 31)
+        return await desk.in_time(desk.hooks.query(event), 31)
+    return await desk.in_time(desk.hooks.emit(event), 31)
 
 
 @pytest.mark.parametrize("name", EVENTS)
@@ -109,7 +109,7 @@ async def test_every_handler_observes(name: str) -> None:
 
 @pytest.mark.parametrize("name", EVENTS)
 @pytest.mark.parametrize("how", ["raises", "hangs"])
-async def test_one_that_fails_harms_nobody_else(name: str, how: str) -> None:
+async def test_a_failing_handler_does_not_affect_the_others(name: str, how: str) -> None:
     desk = Desk()
     seen: list[str] = []
 
@@ -172,7 +172,7 @@ async def test_an_answer_that_is_none_is_reported_and_changes_nothing(name: str)
 
 
 @pytest.mark.parametrize("name", [name for name in EVENTS if name not in CHANGES])
-async def test_what_is_only_told_takes_no_answer(name: str) -> None:
+async def test_plain_events_take_no_answer(name: str) -> None:
     desk = Desk()
     seen: list[str] = []
 
@@ -184,7 +184,7 @@ async def test_what_is_only_told_takes_no_answer(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", IN_PLACE)
-async def test_what_is_changed_in_place_is_seen_by_whoever_comes_next(name: str) -> None:
+async def test_changes_in_place_are_seen_by_the_next_handler(name: str) -> None:
     field, value = IN_PLACE[name]
     seen: list[Any] = []
 

@@ -22,15 +22,15 @@ class Painted:
         self.removed = True
 
 
-def test_the_last_text_of_a_name_counts_until_it_is_taken_back() -> None:
+def test_the_last_text_of_a_name_is_used_until_it_is_removed() -> None:
     facts = Facts()
     facts.add("sandbox", "on", ADA)
     take_back = facts.add("sandbox", "strict", BOB)
 
-    told = [facts.texts]
+    reported = [facts.texts]
     take_back()
 
-    assert [*told, facts.texts] == [{"sandbox": "strict"}, {"sandbox": "on"}]
+    assert [*reported, facts.texts] == [{"sandbox": "strict"}, {"sandbox": "on"}]
 
 
 def test_rows_are_painted_at_every_change_as_long_as_they_are_there() -> None:

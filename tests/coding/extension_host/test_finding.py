@@ -69,7 +69,7 @@ def test_the_same_file_under_two_names_is_one_extension(tmp_path: Path) -> None:
     assert warnings == []
 
 
-def test_one_that_was_named_and_is_not_there_is_warned_of(tmp_path: Path) -> None:
+def test_a_named_extension_that_is_missing_causes_a_warning(tmp_path: Path) -> None:
     warnings: list[str] = []
 
     explicit(["nope.py"], tmp_path, warnings.append)
@@ -97,7 +97,7 @@ def test_functions_of_a_program_have_names_that_differ() -> None:
     assert found[0].factory is mine
 
 
-def test_a_folder_with_a_broken_manifest_is_told_and_stops_nothing(tmp_path: Path) -> None:
+def test_a_folder_with_a_broken_manifest_is_reported_and_skipped(tmp_path: Path) -> None:
     write(tmp_path, "good.py")
     for name, text in {
         "a/pi.toml": "x = [",
@@ -116,7 +116,7 @@ def test_a_folder_with_a_broken_manifest_is_told_and_stops_nothing(tmp_path: Pat
     assert [warning.split(tmp_path.name)[1][:3] for warning in warnings] == [
         "/a/",
         "/b/",
-        "/d ",
+        "/d:",
         "/e/",
     ]
 

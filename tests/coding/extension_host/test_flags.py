@@ -5,7 +5,7 @@ import pytest
 from pi.coding.extension_host.discovery.manifest import (
     ExtensionFlag,
     Following,
-    checked_flag,
+    check_flag,
     flag_value,
 )
 from pi.coding.extension_host.errors import ExtensionError
@@ -22,12 +22,12 @@ from pi.coding.extension_host.errors import ExtensionError
 )
 def test_a_default_of_the_wrong_type_is_refused(flag: ExtensionFlag) -> None:
     with pytest.raises(ExtensionError):
-        checked_flag(flag)
+        check_flag(flag)
 
 
 def test_the_command_line_beats_the_default() -> None:
-    switch = checked_flag(ExtensionFlag(name="fast", kind="boolean", default=False))
-    text = checked_flag(ExtensionFlag(name="who", kind="string", default="me"))
+    switch = check_flag(ExtensionFlag(name="fast", kind="boolean", default=False))
+    text = check_flag(ExtensionFlag(name="who", kind="string", default="me"))
 
     assert [flag_value(switch, {}), flag_value(text, {})] == [False, "me"]
     assert [flag_value(switch, {"fast": True}), flag_value(switch, {"fast": "no"})] == [True, False]

@@ -68,7 +68,7 @@ async def test_an_event_that_it_waits_for_loads_it_and_is_answered(tmp_path: Pat
     await session.close()
 
 
-async def test_one_that_fails_at_its_first_use_is_told(tmp_path: Path) -> None:
+async def test_a_failure_at_the_first_use_is_reported(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.write(".pi/agent/extensions/weather.py", LAZY.replace("def extension", "def other"))
     session = await stage.open()
@@ -82,7 +82,7 @@ async def test_one_that_fails_at_its_first_use_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.trap(262)
-async def test_a_manifest_that_waits_for_no_event_of_ours_leaves_nothing(tmp_path: Path) -> None:
+async def test_a_manifest_with_an_unknown_event_leaves_nothing(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.write(".pi/agent/extensions/weather.py", LAZY.replace("event:input", "event:inpt"))
     session = await stage.open()
@@ -90,7 +90,7 @@ async def test_a_manifest_that_waits_for_no_event_of_ours_leaves_nothing(tmp_pat
     (info,) = session.extensions.infos()
     assert (info.state, info.problem) == (
         "failed",
-        "There is no event called 'inpt'. Did you mean input?",
+        "Unknown event 'inpt'. Did you mean input?",
     )
     assert session.extensions.flags() == []
     assert [each.name for each in session.facts.commands()] == []
@@ -98,7 +98,7 @@ async def test_a_manifest_that_waits_for_no_event_of_ours_leaves_nothing(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("trigger", "settings", "told"),
+    ("trigger", "settings", "reported"),
     [
         ("setting:kit.on", '{"kit": {"on": true}}', ["startup"]),
         ("setting:kit.on", '{"kit": {"on": false}}', []),
@@ -112,11 +112,11 @@ async def test_a_manifest_that_waits_for_no_event_of_ours_leaves_nothing(tmp_pat
         ("event:session_start", "{}", ["startup"]),
     ],
 )
-async def test_what_is_so_when_a_session_begins_can_load_it(
-    tmp_path: Path, trigger: str, settings: str, told: list[str]
+async def test_the_state_at_session_start_can_load_it(
+    tmp_path: Path, trigger: str, settings: str, reported: list[str]
 ) -> None:
-    def with_entry(shelf: SessionLocation) -> SessionLog:
-        log = new_session(shelf)
+    def with_entry(location: SessionLocation) -> SessionLog:
+        log = new_session(location)
         log.append(Custom(custom_type="kit", data=1))
         return log
 
@@ -128,17 +128,17 @@ async def test_what_is_so_when_a_session_begins_can_load_it(
     )
     await session.start()
 
-    assert said(session) == told
-    assert (module_name(path) in sys.modules) is bool(told)
+    assert said(session) == reported
+    assert (module_name(path) in sys.modules) is bool(reported)
     assert [info.state for info in session.extensions.infos() if info.name == "kit"] == [
-        "loaded" if told else "waiting"
+        "loaded" if reported else "waiting"
     ]
     await session.close()
 
 
 TOOL = """\
 [tools.weather]
-description = "Tell the weather."
+description = "Show the weather."
 [tools.weather.parameters]
 type = "object"
 required = ["place"]
@@ -148,7 +148,7 @@ type = "string"
 WEATHER = """\
 @pi.tool
 def weather(place: str) -> str:
-    "Tell the weather."
+    "Show the weather."
     return f"{place}: sun"
 """
 
@@ -166,7 +166,7 @@ async def test_a_tool_is_offered_before_it_is_loaded(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_the_use_of_somebody_elses_tool_can_load_it(tmp_path: Path) -> None:
+async def test_a_call_of_another_tool_can_load_it(tmp_path: Path) -> None:
     stage = Stage(
         tmp_path,
         calls("ls", path="."),
@@ -257,7 +257,7 @@ pi.add_input_mode("$", InputMode(label="python", run=run))
         (lambda extensions: extensions.take("$ x"), "takes no text that begins with $."),
     ],
 )
-async def test_a_manifest_that_promises_too_much_is_told(
+async def test_a_manifest_that_declares_too_much_is_reported(
     tmp_path: Path, use: Callable[[SessionExtensions], Awaitable[bool]], problem: str
 ) -> None:
     stage = Stage(tmp_path)

@@ -22,7 +22,7 @@ HELLO = """
 def extension(pi):
     @pi.tool
     def greet(name: str) -> str:
-        "Greet somebody."
+        "Greet a user."
         return f"Hello, {name}!"
 
     @pi.command("hi")
@@ -52,7 +52,7 @@ BROKEN = {
 
 
 @pytest.mark.trap(262)
-async def test_a_broken_extension_is_named_leaves_nothing_and_stops_no_other(
+async def test_a_broken_extension_is_reported_and_the_others_load(
     tmp_path: Path,
 ) -> None:
     stage = Stage(tmp_path, says("one"))
@@ -90,7 +90,7 @@ BUSY = """
 async def extension(pi):
     @pi.tool
     def greet(name: str) -> str:
-        "Greet somebody."
+        "Greet a user."
         return f"Hello, {name}!"
 
     for event in ("input", "agent_start", "tool_call", "message_update", "session_shutdown"):
@@ -178,7 +178,7 @@ async def test_nothing_of_a_project_is_run_before_it_is_trusted(
 
 
 @pytest.mark.trap(274)
-async def test_of_two_tools_with_one_name_that_of_the_command_line_counts(tmp_path: Path) -> None:
+async def test_of_two_tools_with_one_name_that_of_the_command_line_wins(tmp_path: Path) -> None:
     def code(answer: str) -> str:
         tool = f"    @pi.tool\n    async def who() -> str:\n        return {answer!r}\n"
         return f"def extension(pi):\n{tool}"
@@ -187,8 +187,8 @@ async def test_of_two_tools_with_one_name_that_of_the_command_line_counts(tmp_pa
     stage.write(".pi/agent/extensions/a.py", code("user"))
     stage.write("project/.pi/extensions/b.py", code("project"))
     explicit = stage.write("c.py", code("explicit"))
-    wanted = ExtensionOptions(paths=(str(explicit),))
-    session = await stage.open(approve=True, extensions=wanted)
+    chosen = ExtensionOptions(paths=(str(explicit),))
+    session = await stage.open(approve=True, extensions=chosen)
     host = session.extensions.host
 
     assert await host.registries.tools.values["who"].tool.run({}, None) == "explicit"  # type: ignore[arg-type]
@@ -223,7 +223,7 @@ async def test_a_factory_may_be_asynchronous_and_must_not_hang(tmp_path: Path) -
     await session.close()
 
 
-async def test_it_is_known_whose_a_module_is(tmp_path: Path) -> None:
+async def test_the_owner_of_a_module_is_known(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     path = stage.write(".pi/agent/extensions/zz.py", HELLO)
     session = await stage.open()

@@ -33,7 +33,7 @@ from pi.coding.session.entries import Custom
 ANSWER = AssistantMessage(api="a", provider="p", model="m")
 
 
-def test_what_was_said_changes_until_somebody_takes_care_of_it() -> None:
+def test_input_is_changed_until_it_is_handled() -> None:
     given = InputEvent(text="a").with_answer(InputAnswer(action="transform", text="b"))
 
     assert given == InputEvent(text="b") == given.with_answer(InputAnswer(action="continue"))
@@ -58,7 +58,7 @@ def test_messages_of_all_handlers_are_added_and_the_last_prompt_counts() -> None
     assert event.replacement == "2"
 
 
-def test_entries_of_a_boundary_add_up_and_one_who_goes_on_is_enough() -> None:
+def test_entries_of_a_boundary_add_up_and_one_continue_is_enough() -> None:
     first = {"type": "custom", "customType": "a"}
     event = TurnEndEvent().with_answer(BoundaryAnswer(entries=(first,), continue_=True))
     event = event.with_answer(BoundaryAnswer(entries=(Custom(custom_type="b"),)))
@@ -67,7 +67,7 @@ def test_entries_of_a_boundary_add_up_and_one_who_goes_on_is_enough() -> None:
     assert event.continue_
 
 
-def test_a_call_is_blocked_by_the_first_who_blocks_it() -> None:
+def test_the_first_block_of_a_call_wins() -> None:
     call = ToolCallEvent(tool_name="x", tool_call_id="1", input={})
 
     assert call.with_answer(Block(block=False)) is call
@@ -115,7 +115,7 @@ def test_a_payload_is_replaced_only_by_a_payload() -> None:
         event.with_answer([])  # type: ignore[arg-type]
 
 
-def test_the_last_list_of_messages_counts() -> None:
+def test_the_last_list_of_messages_wins() -> None:
     said = UserMessage(content="x")
 
     assert ContextEvent(messages=()).with_answer(ContextAnswer(messages=(said,))).messages == (

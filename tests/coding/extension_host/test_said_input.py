@@ -17,7 +17,7 @@ def test_changes_of_the_text_keep_the_pictures_unless_there_are_others() -> None
     )
 
 
-def test_it_is_settled_when_somebody_has_taken_care_of_it() -> None:
+def test_input_is_settled_once_it_is_handled() -> None:
     said = SaidInput(text="a")
 
     assert said.with_answer(InputAnswer(action="continue")) is said

@@ -29,7 +29,7 @@ from pi.coding.trust import TrustAnswer
 MOVE = TreeMove(target_id="a", old_leaf_id="b", common_ancestor_id=None, entries=())
 
 
-def test_the_first_decided_opinion_about_trust_counts() -> None:
+def test_the_first_trust_decision_wins() -> None:
     event = ProjectTrustEvent(cwd="/x").with_answer(TrustAnswer(trusted="undecided"))
 
     assert not event.is_settled
@@ -51,7 +51,7 @@ def test_a_cancellation_is_final() -> None:
     assert not fork.with_answer(Cancel(cancel=False, skip_conversation_restore=True)).is_settled
 
 
-def test_a_compaction_may_be_cancelled_and_told_more() -> None:
+def test_a_compaction_can_be_cancelled_and_its_prompt_extended() -> None:
     event = SessionBeforeCompactEvent(
         preparation=None,  # type: ignore[arg-type]
         branch_entries=(),
@@ -80,7 +80,7 @@ def test_answers_to_a_move_add_up() -> None:
     assert event.with_answer(TreeDecision(cancel=True)).is_settled
 
 
-def test_a_command_of_the_person_is_run_or_forbidden_by_the_first() -> None:
+def test_the_first_answer_runs_or_refuses_a_shell_command_of_the_user() -> None:
     event = UserBashEvent(command="ls", exclude_from_context=False, cwd="/")
     result = BashResult(output="x", exit_code=0)
 
@@ -91,7 +91,7 @@ def test_a_command_of_the_person_is_run_or_forbidden_by_the_first() -> None:
     assert event.after_failure(ValueError()).is_settled
 
 
-def test_the_last_opinion_about_warming_counts() -> None:
+def test_the_last_answer_about_warming_wins() -> None:
     event = CacheWarmingDecisionEvent(
         warm_cost=1, miss_cost=2, continuation_probability=0.5, action="warm"
     )

@@ -73,7 +73,7 @@ async def test_everything_ends_with_the_process() -> None:
     assert room.story == ["made", "closed"]
 
 
-async def test_what_cannot_be_made_is_tried_again_by_the_next() -> None:
+async def test_a_failed_creation_is_retried_by_the_next_user() -> None:
     room = Room()
     session = room.session()
 

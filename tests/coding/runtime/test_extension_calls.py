@@ -119,7 +119,7 @@ async def test_a_command_that_fails_is_told_and_nothing_else_happens(
         assert play.session.extensions.markdown("text") == "text"
         await asyncio.sleep(0)
 
-        failed = [(each.extension_path, each.error) for each in play.told("ExtensionFailed")]
+        failed = [(each.extension_path, each.error) for each in play.emitted("ExtensionFailed")]
     assert failed == [
         ("command:boom", "cmd boom"),
         ("shortcut:ctrl+b", "It raised SystemExit: 3."),

@@ -58,7 +58,7 @@ async def test_events_are_told_apart_from_the_run_that_they_come_from(tmp_path: 
         events = play.host.session.events
         heard: asyncio.Queue[Any] = asyncio.Queue()
         events.subscribe(heard.put_nowait)
-        events.tell_soon(ExtensionEvent(name="x"))
+        events.emit_soon(ExtensionEvent(name="x"))
         async with asyncio.timeout(30):
             assert await heard.get() == ExtensionEvent(name="x")
 
@@ -68,5 +68,5 @@ async def test_what_was_to_be_told_soon_is_told_although_the_session_ends(tmp_pa
         events = play.host.session.events
         heard: list[Any] = []
         events.subscribe(heard.append)
-        events.tell_soon(ExtensionEvent(name="x"))
+        events.emit_soon(ExtensionEvent(name="x"))
     assert heard == [ExtensionEvent(name="x")]

@@ -19,7 +19,7 @@ def echo(text: str) -> str:
 def test_without_extensions_everything_is_as_it_is() -> None:
     lender, policy = ExtensionContributions(), Policy()
 
-    assert lender.dressed(echo) is echo
+    assert lender.wrapped(echo) is echo
     assert lender.policies(policy) == (policy,)
     assert lender.redacted("secret", "share") == "secret"
     assert (lender.commands(), lender.tools(), lender.file_layers()) == ((), {}, ())

@@ -231,7 +231,7 @@ class _SessionBuilder:
         )
         lender = self._ground.lender
         toolbox = Toolbox(
-            self._ground.workspace, self._options.tools, lent=lender.tools, dressed=lender.dressed
+            self._ground.workspace, self._options.tools, lent=lender.tools, dressed=lender.wrapped
         )
         for tool in self._parts.tools:
             toolbox.add(tool)
@@ -299,7 +299,7 @@ class _SessionBuilder:
 
     async def _open_nested(self, spec: SubSession) -> AgentSession:
         """A session in memory that works for this one, with what guards this one."""
-        from pi.coding.extension_host.api.sub_sessions import inherited
+        from pi.coding.extension_host.api.sub_sessions import inherited_extensions
 
         core = self._core
         named = isinstance(spec.model, str)
@@ -309,7 +309,7 @@ class _SessionBuilder:
             tools=ToolFilter(only=spec.tools).within(self._options.tools),
             extensions=WantedExtensions(
                 discover=False,
-                given=inherited(spec, self._extensions.host.loading.usable),
+                given=inherited_extensions(spec, self._extensions.host.loading.usable),
                 flags=self._options.extensions.flags,
             ),
         )

@@ -94,19 +94,19 @@ class ExtensionBridge:
     async def started(self, event: SessionStarted) -> None:
         """Tell it, and take what extensions know of besides."""
         previous = _text(event.previous_session_file)
-        await self._hooks.tell(
+        await self._hooks.emit(
             SessionStartEvent(reason=event.reason, previous_session_file=previous)
         )
-        if self._hooks.heard(ResourcesDiscoverEvent):
+        if self._hooks.has_subscribers(ResourcesDiscoverEvent):
             question = ResourcesDiscoverEvent(
                 cwd=str(self._core.workspace.cwd),
                 reason="reload" if event.reason == "reload" else "startup",
             )
-            self._discovered((await self._hooks.ask(question)).found)
+            self._discovered((await self._hooks.query(question)).found)
 
     async def _ending(self, event: SessionEnding) -> None:
         target = _text(event.target_session_file)
-        await self._hooks.tell(
+        await self._hooks.emit(
             SessionShutdownEvent(reason=event.reason, target_session_file=target)
         )
         await self._host.unload()
@@ -115,10 +115,10 @@ class ExtensionBridge:
         asked = SessionBeforeSwitchEvent(
             reason=question.reason, target_session_file=_text(question.target_session_file)
         )
-        return SwitchDecision(cancel=(await self._hooks.ask(asked)).cancelled)
+        return SwitchDecision(cancel=(await self._hooks.query(asked)).cancelled)
 
     async def _before_fork(self, question: BeforeFork) -> SwitchDecision:
-        asked = await self._hooks.ask(
+        asked = await self._hooks.query(
             SessionBeforeForkEvent(entry_id=question.entry_id, position=question.position)
         )
         return SwitchDecision(
@@ -129,11 +129,11 @@ class ExtensionBridge:
         """Load what the session that is there now has, and tell it."""
         await self._load()
         previous = _text(event.previous_session_file)
-        await self._hooks.tell(
+        await self._hooks.emit(
             SessionSwitchEvent(reason=event.reason, previous_session_file=previous)
         )
         if event.reason == "fork":
-            await self._hooks.tell(SessionForkEvent(previous_session_file=previous))
+            await self._hooks.emit(SessionForkEvent(previous_session_file=previous))
 
     # Prompts --------------------------------------------------------------------------------------
 
@@ -144,7 +144,7 @@ class ExtensionBridge:
             source=question.source,
             streaming_behavior=question.streaming,
         )
-        asked = await self._hooks.ask(given)
+        asked = await self._hooks.query(given)
         if asked.handled:
             return InputAnswer(action="handled")
         if asked is given:
@@ -153,10 +153,10 @@ class ExtensionBridge:
 
     async def _before_run(self, question: BeforeRun) -> RunAnswer:
         waiting = self._host.next_turn.take()
-        if not self._hooks.heard(BeforeAgentStartEvent):
+        if not self._hooks.has_subscribers(BeforeAgentStartEvent):
             return RunAnswer(parts=question.parts, messages=waiting)
         options = options_from(question.parts)
-        asked = await self._hooks.ask(
+        asked = await self._hooks.query(
             BeforeAgentStartEvent(
                 prompt=question.text,
                 images=question.images,
@@ -174,17 +174,17 @@ class ExtensionBridge:
     # The rest -------------------------------------------------------------------------------------
 
     async def _model_selected(self, event: ModelSelected) -> None:
-        await self._hooks.tell(
+        await self._hooks.emit(
             ModelSelectEvent(model=event.model, previous_model=event.previous, source=event.source)
         )
 
     async def _level_selected(self, event: ThinkingLevelSelected) -> None:
-        await self._hooks.tell(
+        await self._hooks.emit(
             ThinkingLevelSelectEvent(level=event.level, previous_level=event.previous)
         )
 
     async def _user_bash(self, question: UserBash) -> BashResult | None:
-        asked = await self._hooks.ask(
+        asked = await self._hooks.query(
             UserBashEvent(
                 command=question.command,
                 exclude_from_context=question.exclude_from_context,
@@ -201,10 +201,10 @@ class ExtensionBridge:
 
     async def _hear(self, event: object) -> None:
         if isinstance(event, AgentStart):
-            self._follow_tokens(wanted=self._hooks.heard(MessageUpdateEvent))
+            self._follow_tokens(wanted=self._hooks.has_subscribers(MessageUpdateEvent))
         elif isinstance(event, SessionInfoChanged):
-            await self._hooks.tell(SessionInfoChangedEvent(name=event.name or None))
-        await self._host.listening.hear(event)
+            await self._hooks.emit(SessionInfoChangedEvent(name=event.name or None))
+        await self._host.listening.handle_event(event)
 
     def _follow_tokens(self, *, wanted: bool) -> None:
         """Hear every token of a run, but only if an extension wants to."""
@@ -216,10 +216,10 @@ class ExtensionBridge:
 
     def _token(self, event: object) -> None:
         if type(event) is MessageUpdate:
-            self._host.listening.hear_token(event)
+            self._host.listening.handle_token(event)
 
     async def _warm_cache(self, question: WarmCache) -> Literal["warm", "stop"]:
-        asked = await self._hooks.ask(
+        asked = await self._hooks.query(
             CacheWarmingDecisionEvent(
                 warm_cost=question.warm_cost,
                 miss_cost=question.miss_cost,

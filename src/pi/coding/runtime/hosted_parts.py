@@ -208,7 +208,7 @@ class HostedModels:
         await self._parts.models.use(model, source="set")
         return True
 
-    async def think(self, level: ThinkingLevel) -> None:
+    async def set_thinking_level(self, level: ThinkingLevel) -> None:
         """Have the model think that much."""
         await self._parts.models.think(level)
 
@@ -231,7 +231,7 @@ class HostedTools:
         """Every tool that could be on."""
         return self._core.toolbox.listed()
 
-    def choose(self, names: Sequence[str]) -> None:
+    def select(self, names: Sequence[str]) -> None:
         """Have exactly these on from the next request on."""
         self._core.toolbox.choose(names)
         self.refresh()

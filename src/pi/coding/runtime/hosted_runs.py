@@ -17,7 +17,7 @@ from pi.ai.messages import Image, Json
 from pi.base.errors import PiError
 from pi.base.tasks import TaskScope
 from pi.coding.compaction.events import TreeMoved
-from pi.coding.extension_host.errors import ExtensionError, words
+from pi.coding.extension_host.errors import ExtensionError, error_text
 from pi.coding.extension_host.events.session import ModelSelected, ThinkingLevelSelected
 from pi.coding.extension_host.scope import Scope
 from pi.coding.runtime.live import LiveSession
@@ -146,7 +146,7 @@ class HostedRuns:
             try:
                 await work()
             except PiError as problem:
-                self._core.host.report(f"An extension could not begin a run: {words(problem)}")
+                self._core.host.report(f"An extension could not begin a run: {error_text(problem)}")
 
         task = apart(self._tasks, run(), name="run of an extension")
         self._begun.add(task)
@@ -183,11 +183,11 @@ class HostedEvents:
 
         return end
 
-    async def tell(self, event: Any) -> None:
+    async def emit(self, event: Any) -> None:
         """Tell a public event."""
         await self._core.tell(event)
 
-    def tell_soon(self, event: Any) -> None:
+    def emit_soon(self, event: Any) -> None:
         """Tell a public event, after what is being told."""
         apart(self._tasks, self._core.tell(event), name="extension event")
 

@@ -142,7 +142,7 @@ class ModelClient:
         request = ModelRequest(
             model=model, messages=conversation(context), options=wanted, purpose=purpose
         )
-        return host.lent.ask_model(request, self._ask)
+        return host.contributed.ask_model(request, self._ask)
 
     def _ask(self, request: ModelRequest) -> EventStream:
         context = Context(messages=request.messages)

@@ -92,7 +92,9 @@ def settling(play: Play) -> asyncio.Queue[Any]:
     return rests
 
 
-async def test_a_guest_sees_what_happens_and_speaks_under_their_own_name(tmp_path: Path) -> None:
+async def test_a_guest_follows_the_session_and_sends_messages_under_their_own_name(
+    tmp_path: Path,
+) -> None:
     wire = Wire()
     async with (
         playing(tmp_path / "host", hosting(wire), steps=(says("hi"), says("hi Bob"))) as there,
@@ -110,7 +112,7 @@ async def test_a_guest_sees_what_happens_and_speaks_under_their_own_name(tmp_pat
         said = [m for m in here.session.messages if isinstance(m, UserMessage)]
         assert [message.meta for message in said] == [UNSET, {"author": "Bob"}]
         asked = [m for m in there.stage.provider.requests[1].messages if isinstance(m, UserMessage)]
-        assert [message.meta for message in asked] == [UNSET, UNSET]  # no model is told
+        assert [message.meta for message in asked] == [UNSET, UNSET]  # not sent to the model
         assert here.stage.provider.requests == []
         assert (here.failures, there.failures) == ([], [])
         await here.host.close()

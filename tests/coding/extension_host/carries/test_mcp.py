@@ -36,7 +36,7 @@ class Server:
         for registration in self._tools.values():
             registration.remove()
         self._tools = {
-            name: self._pi.add_tool(self._tool(name, told)) for name, told in tools.items()
+            name: self._pi.add_tool(self._tool(name, reported)) for name, reported in tools.items()
         }
 
     def _tool(self, name: str, description: str) -> AgentTool:
@@ -77,7 +77,7 @@ async def test_tools_come_change_and_go_between_two_requests(
             assert {"first", "second"} <= set(_changes(said[0])[0])
             assert changes == [(["first"], ["second"]), (["late"], ["first"])]
             assert result.content == (Text(text="first with token"),)
-            assert len(play.told("ToolExecutionUpdate")) == 1
+            assert len(play.emitted("ToolExecutionUpdate")) == 1
             assert play.failures == []
     assert "calling first" in caplog.text
 

@@ -32,7 +32,7 @@ PICTURE = picture(2, 2)
 
 
 class Kernel:
-    """Python that remembers what it was told."""
+    """A Python process that keeps its state."""
 
     def __init__(self, child: Child) -> None:
         self._child = child
@@ -49,7 +49,7 @@ class Kernel:
 
 
 def kernel(pi: ExtensionAPI) -> None:
-    """``python`` for the model and ``$`` for the person, in one process."""
+    """``python`` for the model and ``$`` for the user, in one process."""
 
     async def start(scope: Scope) -> Kernel:
         return Kernel(await pi.spawn([sys.executable, "-u", "-c", PROGRAM], scope=scope))
@@ -71,7 +71,7 @@ def kernel(pi: ExtensionAPI) -> None:
     pi.add_input_mode("$", InputMode(label="python", run=typed))
 
 
-async def test_the_person_and_the_model_use_the_same_kernel_in_session_after_session(
+async def test_the_user_and_the_model_use_the_same_kernel_in_session_after_session(
     tmp_path: Path,
 ) -> None:
     steps = (calls("python", code="x + 1"), says("42"))
@@ -84,7 +84,7 @@ async def test_the_person_and_the_model_use_the_same_kernel_in_session_after_ses
         await play.session.extensions.take("$ x")
 
         assert [result.content for result in results] == [(Text(text="42"), PICTURE)]
-        updates = play.told("ToolExecutionUpdate")
+        updates = play.emitted("ToolExecutionUpdate")
         assert [event.partial_result.content for event in updates] == [(Text(text="running"),)]
         assert [m.content for m in play.session.messages] == ["x = 41"]  # type: ignore[union-attr]
         assert play.failures == []

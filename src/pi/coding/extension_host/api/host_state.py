@@ -1,4 +1,4 @@
-"""pi.coding.extension_host.api.host_state"""
+"""State shared by all extensions of a session."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from pi.coding.extension_host.watchdog import Watchdog
 from pi.coding.port.ui import ExtensionUI, Mode
 
 
-class Shelves(Record, eq=False):
-    """What all extensions of a session share."""
+class HostState(Record, eq=False):
+    """What all extensions of a session share; values that change are callables."""
 
     hooks: Hooks
     registries: Registries
@@ -29,13 +29,8 @@ class Shelves(Record, eq=False):
     agent_dir: Path
     environ: Mapping[str, str]
     flags: Mapping[str, bool | str]
-    """What the command line says of flags that extensions have."""
+    """Command-line flags that belong to extensions."""
     failed: ReportHandlerFailure
-
-
-class HostEnvironment(Record):
-    """What there is around extensions; what changes is asked anew every time."""
-
     session: Callable[[], HostedSession | None]
     ui: Callable[[], ExtensionUI]
     mode: Callable[[], Mode]

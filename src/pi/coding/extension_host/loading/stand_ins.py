@@ -1,4 +1,4 @@
-"""Extensions that wait for their first use: what stands in their place until then."""
+"""Stand-ins for deferred extensions: the first use loads the extension."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from pi.coding.extension_host.contributions.references import (
     Resource,
     ResourceRef,
     ResourceWindow,
-    completions,
-    listed,
+    handler_completions,
+    list_reference,
     scheme_form,
     writer_of,
 )
 from pi.coding.extension_host.discovery.manifest import (
     Manifest,
     ToolManifest,
-    asks_session,
-    flag_of,
-    wanted_in,
+    declared_flag,
+    depends_on_session,
+    is_triggered,
 )
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.port.extensions import InputMode
 
 Activate: TypeAlias = Callable[[], Awaitable[None]]
-"""Takes the stand-in away and loads the extension itself; again does no harm."""
+"""Removes the stand-in and loads the extension; further calls do nothing."""
 Condition: TypeAlias = Callable[[Any], bool]
-"""Whether an event is one that is waited for."""
+"""Whether an event triggers loading."""
 
 
 def add_stand_ins(instance: LoadedExtension, manifest: Manifest, activate: Activate) -> None:
-    """Register what the manifest says; using any of it loads the extension, and goes on there."""
+    """Register what the manifest declares; any use loads the extension and is passed on to it."""
     for name, flag in manifest.flags.items():
-        loaded_extension.add_flag(instance, flag_of(name, flag))
+        loaded_extension.add_flag(instance, declared_flag(name, flag))
     for name, description in manifest.declared_commands().items():
         _command(instance, name, description, activate)
-    for name, told in manifest.tools.items():
-        _tool(instance, name, told, activate)
+    for name, declared in manifest.tools.items():
+        _tool(instance, name, declared, activate)
     for key in dict.fromkeys((*manifest.shortcuts, *manifest.triggers("shortcut"))):
         _shortcut(instance, key, manifest.shortcuts.get(key, ""), activate)
     for prefix in dict.fromkeys((*manifest.prefixes, *manifest.triggers("prefix"))):
@@ -56,18 +56,18 @@ def add_stand_ins(instance: LoadedExtension, manifest: Manifest, activate: Activ
 
 
 def _awaited(instance: LoadedExtension, manifest: Manifest) -> dict[str, list[Condition]]:
-    """The events that may load the extension, each with what must be true of it."""
+    """The events that can trigger loading, with their conditions."""
     awaited: dict[str, list[Condition]] = defaultdict(list)
     for name in manifest.triggers("event"):
         awaited[name].append(lambda event: True)
     others = {name for name in manifest.triggers("tool") if name not in manifest.tools}
     if others:
         awaited["tool_call"].append(lambda event: event.tool_name in others)
-    if asks_session(manifest):
+    if depends_on_session(manifest):
 
         def begun(event: Any) -> bool:
             session = instance.link.session
-            return wanted_in(session.talk.log, session.place.settings, manifest)
+            return is_triggered(session.talk.log, session.place.settings, manifest)
 
         awaited["session_start"].append(begun)
     return awaited
@@ -76,7 +76,7 @@ def _awaited(instance: LoadedExtension, manifest: Manifest) -> dict[str, list[Co
 def _event(
     instance: LoadedExtension, name: str, conditions: Sequence[Condition], activate: Activate
 ) -> None:
-    hooks = instance.shelves.hooks
+    hooks = instance.state.hooks
 
     async def handle(event: Any, ctx: Any) -> Any:
         if not any(condition(event) for condition in conditions):
@@ -93,7 +93,7 @@ def _event(
 
 
 def _command(instance: LoadedExtension, name: str, description: str, activate: Activate) -> None:
-    commands = instance.shelves.registries.commands
+    commands = instance.state.registries.commands
 
     async def run(arguments: str, ctx: Any) -> None:
         await activate()
@@ -113,7 +113,7 @@ def _command(instance: LoadedExtension, name: str, description: str, activate: A
 
 
 def _shortcut(instance: LoadedExtension, key: str, description: str, activate: Activate) -> None:
-    shortcuts = instance.shelves.registries.shortcuts
+    shortcuts = instance.state.registries.shortcuts
 
     async def press(ctx: Any) -> None:
         await activate()
@@ -126,7 +126,7 @@ def _shortcut(instance: LoadedExtension, key: str, description: str, activate: A
 
 
 def _input_mode(instance: LoadedExtension, prefix: str, label: str, activate: Activate) -> None:
-    modes = instance.shelves.registries.input_modes
+    modes = instance.state.registries.input_modes
 
     async def run(text: str, ctx: Any) -> None:
         await activate()
@@ -142,12 +142,12 @@ def _input_mode(instance: LoadedExtension, prefix: str, label: str, activate: Ac
 def _unlike_manifest(instance: LoadedExtension, lacks: str, remedy: str) -> ExtensionError:
     return ExtensionError(
         f"{instance.owner.path} {lacks}.",
-        hint=f"Its manifest says so: {remedy}, or correct the manifest.",
+        hint=f"Its manifest declares it: {remedy}, or correct the manifest.",
     )
 
 
-def _tool(instance: LoadedExtension, name: str, told: ToolManifest, activate: Activate) -> None:
-    tools = instance.shelves.registries.tools
+def _tool(instance: LoadedExtension, name: str, declared: ToolManifest, activate: Activate) -> None:
+    tools = instance.state.registries.tools
 
     async def run(arguments: Any, ctx: ToolContext) -> Any:
         await activate()
@@ -158,27 +158,33 @@ def _tool(instance: LoadedExtension, name: str, told: ToolManifest, activate: Ac
         given = real.prepare_arguments(arguments) if real.prepare_arguments else arguments
         return await real.run(real.validate(given), ctx)
 
-    waiting = make_tool(name=name, description=told.description, params=told.parameters, run=run)
+    waiting = make_tool(
+        name=name, description=declared.description, params=declared.parameters, run=run
+    )
     loaded_extension.add_tool(
-        instance, waiting, snippet=told.snippet, guidelines=told.guidelines, exposure="active"
+        instance,
+        waiting,
+        snippet=declared.snippet,
+        guidelines=declared.guidelines,
+        exposure="active",
     )
 
 
 def _scheme(instance: LoadedExtension, scheme: str, activate: Activate) -> None:
-    rows = instance.shelves.registries.references
+    rows = instance.state.registries.references
     parse = scheme_form(scheme)
     reference = Reference(parse=parse, handler=_Waiting(instance, activate, f"{scheme}://"))
     instance.add_row(rows, reference)
 
 
 class _Waiting:
-    """Reads and writes references as the extension does, once it is loaded."""
+    """Loads the extension on first use and passes references on to its handler."""
 
     def __init__(self, instance: LoadedExtension, activate: Activate, begin: str) -> None:
         self._instance = instance
         self._activate = activate
         self._begin = begin
-        """What its references have in common."""
+        """The common prefix of its references."""
 
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
         found: Resource = await (await self._real(ref)).read(ref, window)
@@ -188,15 +194,15 @@ class _Waiting:
         return await writer_of(await self._real(ref), ref)(ref, text)
 
     async def list(self, ref: ResourceRef) -> Sequence[str]:
-        return await listed(await self._real(ref), ref)
+        return await list_reference(await self._real(ref), ref)
 
     async def complete(self, prefix: str) -> Sequence[str]:
         real = await self._real(ResourceRef(text=self._begin + prefix, rest=prefix))
-        return await completions(real, prefix)
+        return await handler_completions(real, prefix)
 
     async def _real(self, ref: ResourceRef) -> Any:
         await self._activate()
-        for row in self._instance.shelves.registries.references:
+        for row in self._instance.state.registries.references:
             if row.owner.path == self._instance.owner.path and row.value.parse(ref.text):
                 return row.value.handler
-        raise ToolFailed(f"{self._instance.owner.path} knows nothing of {ref.text}.")
+        raise ToolFailed(f"{self._instance.owner.path} has no handler for {ref.text}.")

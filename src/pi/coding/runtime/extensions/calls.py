@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pi.coding.extension_host.errors import ExtensionFailed, contained, words
+from pi.coding.extension_host.errors import ExtensionFailed, contained, error_text
 from pi.coding.runtime.extensions.hosting import ExtensionHosting
 
 if TYPE_CHECKING:  # loaded with the first extension
@@ -95,10 +95,10 @@ class ExtensionCalls(ExtensionHosting):
         """How a reference like ``rule://`` may go on of which this was typed."""
         if self._lender.host is None:
             return ()
-        from pi.coding.extension_host.contributions.references import completed
+        from pi.coding.extension_host.contributions.references import complete_reference
 
         try:
-            return await completed(self._lender.host.registries.references.values, typed)
+            return await complete_reference(self._lender.host.registries.references.values, typed)
         except Exception:
             log.warning("nobody could say how %s goes on", typed, exc_info=True)
             return ()
@@ -110,9 +110,9 @@ class ExtensionCalls(ExtensionHosting):
 
     def clashes(self) -> Sequence[NameConflict]:
         """What extensions have registered under names that count for somebody else."""
-        from pi.coding.extension_host.contributions.registries import clashes
+        from pi.coding.extension_host.contributions.registries import name_conflicts
 
-        return clashes(self.host.registries)
+        return name_conflicts(self.host.registries)
 
     # ----------------------------------------------------------------------------------------------
 
@@ -128,5 +128,5 @@ class ExtensionCalls(ExtensionHosting):
             await contained(work)
         except Exception as problem:
             log.warning("%s failed", path, exc_info=problem)
-            failed = ExtensionFailed(extension_path=path, event=event, error=words(problem))
+            failed = ExtensionFailed(extension_path=path, event=event, error=error_text(problem))
             await self._core.tell(failed)

@@ -46,7 +46,7 @@ class ExtensionHosting:
         self._bus = bus
         self._registry: ModelRegistry | None = None
         self._attached: tuple[ExtensionUI, Mode] | None = None
-        self._sleeping = lender.sleeping = DormantExtensions(places.flags, mode)
+        self._sleeping = lender.dormant = DormantExtensions(places.flags, mode)
         self._core: LiveSession
         self._serve: Callable[[], ServedSession] | None = None
         self._session: ServedSession | None = None
@@ -68,7 +68,7 @@ class ExtensionHosting:
         """Have a host although there may be no extension."""
         self._lender.host = host = self._new_host()
         host.listen(self._bus)
-        host.loading.expect(self._sleeping.wake())
+        host.loading.expect(self._sleeping.activate_all())
         if self._attached is not None:
             host.attach(*self._attached)
         if self._registry is not None:
@@ -129,7 +129,7 @@ class ExtensionHosting:
 
     async def _begun(self, event: SessionStarted) -> None:
         """Wake those up that wait for what the session holds."""
-        if self._sleeping.wanted_in(self._core.log, self._core.workspace.settings):
+        if self._sleeping.is_triggered(self._core.log, self._core.workspace.settings):
             self.make_host()
             if self._bridge is not None:
                 await self._bridge.started(event)
@@ -162,7 +162,7 @@ class ExtensionHosting:
 
     async def _load(self, candidates: Iterable[Candidate]) -> None:
         found = tuple(candidates)
-        if self._lender.host is not None or not self._sleeping.take(found):
+        if self._lender.host is not None or not self._sleeping.defer_all(found):
             await self.host.loading.load(found)
 
     def forget_modules(self) -> None:

@@ -113,10 +113,10 @@ class ExtensionSources:
         """The files of a folder that bring nothing but tools."""
         found = self._taken(finding.find_candidates([folder], rank, self._warn))
         if found:
-            from pi.coding.extension_host.loading.modules import bringing_tools  # few have any
+            from pi.coding.extension_host.loading.modules import tool_file_extension  # few have any
 
             taken: dict[str, Path] = {}
-            yield from (bringing_tools(each, taken) for each in found)
+            yield from (tool_file_extension(each, taken) for each in found)
 
     def _taken(self, found: FoundExtensions) -> tuple[Candidate, ...]:
         self._note_foreign(found.foreign)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from pi.coding.extension_host.events.answers import described
+from pi.coding.extension_host.events.answers import record_from_fields
 from pi.coding.port.drawing import Drawable, Make, made
 from pi.coding.port.ui import Option
 from pi.modes.interactive.dialogs import questions
@@ -137,5 +137,5 @@ def overlay_placement(given_options: Mapping[str, Any]) -> OverlayOptions:
     options = dict(given_options)
     margin = options.get("margin")
     if isinstance(margin, Mapping):
-        options["margin"] = described(Margin, margin, "The margin of an overlay")
-    return described(OverlayOptions, options, "The place of an overlay")
+        options["margin"] = record_from_fields(Margin, margin, "The margin of an overlay")
+    return record_from_fields(OverlayOptions, options, "The place of an overlay")
