@@ -276,9 +276,9 @@ class Models:
         try:
             services = self._opened()
             await owner.refresh(services, await self.access(owner.row.id))
-        except ProviderError as problem:
-            log.info("the models of %s could not be refreshed: %s", owner.row.id, problem)
-            return problem
+        except ProviderError as error:
+            log.info("the models of %s could not be refreshed: %s", owner.row.id, error)
+            return error
         except Exception as bug:  # it may be somebody else's program
             log.exception("%s could not list its models", owner.row.id)
             return ProviderError(f"{owner.row.name} could not list its models: {bug!r}")

@@ -94,9 +94,9 @@ def _read_leniently(data: bytes) -> Any:
     text = data.decode("utf-8", "replace")
     try:
         return clean_json(json.loads(text, strict=False))
-    except (ValueError, RecursionError) as problem:
+    except (ValueError, RecursionError) as error:
         shown = text[:MOST_SHOWN]
-        raise BadAnswer(f"The server sent an event that is not JSON: {shown}") from problem
+        raise BadAnswer(f"The server sent an event that is not JSON: {shown}") from error
 
 
 # Arguments of a tool call while they arrive, and whole, in all the shapes servers send.

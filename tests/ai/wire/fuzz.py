@@ -158,8 +158,8 @@ async def problem_of(recorded: Recording, pieces: Sequence[bytes]) -> BaseExcept
     try:
         with time_limit(SECONDS_PER_INPUT):
             await decode(call_of(model, MESSAGES), response)
-    except (Exception, Hang) as problem:
-        return problem
+    except (Exception, Hang) as error:
+        return error
     return None
 
 

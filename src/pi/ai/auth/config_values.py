@@ -196,8 +196,8 @@ async def _output(command: str, environ: Mapping[str, str], cwd: Path) -> str | 
             timeout=COMMAND_SECONDS,
             max_output=MOST_OUTPUT,
         )
-    except PiError as problem:
-        log.info("a command for a key could not be started: %s", problem)
+    except PiError as error:
+        log.info("a command for a key could not be started: %s", error)
         return None
     if not finished.ok:
         log.info("a command for a key ended with %s", finished.exit_code)

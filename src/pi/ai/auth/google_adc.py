@@ -98,10 +98,10 @@ def _load(path: Path, before: _Loaded | None) -> _Loaded:
             return before
         info = msgspec.json.decode(read_regular(path), type=dict[str, Any])
         credentials = _understood(info)
-    except OSError as problem:
-        why = problem.strerror
-    except (ValueError, KeyError) as problem:  # also what google-auth finds malformed
-        why = str(problem)
+    except OSError as error:
+        why = error.strerror
+    except (ValueError, KeyError) as error:  # also what google-auth finds malformed
+        why = str(error)
     else:
         project = info.get("project_id") or info.get("quota_project_id")
         return _Loaded(path, changed_ns, credentials, project)
@@ -131,8 +131,8 @@ def _library(name: str) -> Any:
     """A module of google-auth, which comes with an extra and costs its import only here."""
     try:
         return import_module(name)
-    except ImportError as problem:
-        raise AuthenticationFailed(NO_GOOGLE_AUTH, hint="Or set GOOGLE_CLOUD_API_KEY.") from problem
+    except ImportError as error:
+        raise AuthenticationFailed(NO_GOOGLE_AUTH, hint="Or set GOOGLE_CLOUD_API_KEY.") from error
 
 
 # Refreshing --------------------------------------------------------------------------------------
@@ -147,13 +147,13 @@ async def _refresh(credentials: Any, http: HttpClient) -> None:
     except asyncio.CancelledError:
         bridge.withdraw()
         raise
-    except exceptions.GoogleAuthError as problem:
-        why = problem.args[0] if problem.args else type(problem).__name__
-        if problem.retryable or isinstance(problem, exceptions.TransportError):
+    except exceptions.GoogleAuthError as error:
+        why = error.args[0] if error.args else type(error).__name__
+        if error.retryable or isinstance(error, exceptions.TransportError):
             text = f"Google could not be asked for a token: {why}"
-            raise ProviderUnavailable(text) from problem
+            raise ProviderUnavailable(text) from error
         text = f"Google refused the credentials: {why}"
-        raise AuthenticationFailed(text, hint=_LOG_IN) from problem
+        raise AuthenticationFailed(text, hint=_LOG_IN) from error
 
 
 @dataclass(frozen=True)
@@ -169,11 +169,11 @@ class _Bridge:
     """google-auth's transport: called in a thread, it asks our client in the event loop."""
 
     def __init__(
-        self, http: HttpClient, loop: asyncio.AbstractEventLoop, problem: type[Exception]
+        self, http: HttpClient, loop: asyncio.AbstractEventLoop, error_type: type[Exception]
     ) -> None:
         self._http = http
         self._loop = loop
-        self._problem = problem
+        self._error_type = error_type
         self._lock = threading.Lock()
         self._withdrawn = False
         self._asked: Future[HttpResponse] | None = None
@@ -198,8 +198,8 @@ class _Bridge:
         )
         try:
             response = self._begin(request).result()
-        except (HttpError, Withdrawn) as problem:
-            raise self._problem(str(problem)) from problem
+        except (HttpError, Withdrawn) as error:
+            raise self._error_type(str(error)) from error
         return _Response(response.status, dict(response.headers), response.body)
 
     def withdraw(self) -> None:
@@ -237,10 +237,10 @@ async def _metadata_token(environ: Mapping[str, str]) -> Token:
             project = _project(environ)
             if project is None:
                 project = (await _metadata(direct, f"{base}/project/project-id")).text.strip()
-        except (HttpError, KeyError, TypeError) as problem:
+        except (HttpError, KeyError, TypeError) as error:
             raise AuthenticationFailed(
                 "There are no Google credentials here.", hint=_LOG_IN
-            ) from problem
+            ) from error
     return str(token), project or None
 
 

@@ -172,8 +172,8 @@ def login_settings(provider: Provider, replaced: Mapping[str, Json]) -> LoginSet
         return msgspec.convert(
             {**msgspec.to_builtins(row), "baseUrl": provider.base_url, **changes}, LoginSettings
         )
-    except msgspec.ValidationError as problem:
+    except msgspec.ValidationError as error:
         raise BadRequest(
-            f'The setting "{SETTING}" for {provider.id} cannot be used: {problem}.',
+            f'The setting "{SETTING}" for {provider.id} cannot be used: {error}.',
             hint="Correct or remove it in settings.json.",
-        ) from problem
+        ) from error

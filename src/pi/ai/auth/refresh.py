@@ -68,10 +68,10 @@ async def refresh_if_expiring(
             status=refused.status,
             code=refused.code,
         ) from refused
-    except (ProviderError, FileLocked) as problem:
+    except (ProviderError, FileLocked) as error:
         if _left(credential, clock) > min_expiry:
             return credential  # there are minutes left for another try
-        raise _not_now(provider, problem) from problem
+        raise _not_now(provider, error) from error
 
 
 class _Renewal(Record):
@@ -113,9 +113,9 @@ class _Renewal(Record):
         try:
             async with asyncio.timeout(limit):
                 return await self.login.refresh(current, self.http, self.clock, self.settings)
-        except TimeoutError as problem:
+        except TimeoutError as error:
             message = f"The server did not answer within {limit:g} seconds."
-            raise ProviderUnavailable(message) from problem
+            raise ProviderUnavailable(message) from error
 
     async def _commit(
         self, turn: LockedStore, old: OAuthCredential, new: OAuthCredential
@@ -133,12 +133,12 @@ def _left(credential: OAuthCredential, clock: Clock) -> float:
     return (credential.expires - clock.now_ms()) / 1000
 
 
-def _not_now(provider: Provider, problem: ProviderError | FileLocked) -> ProviderUnavailable:
-    message = f"The login to {provider.name} could not be renewed now: {problem.message}"
+def _not_now(provider: Provider, error: ProviderError | FileLocked) -> ProviderUnavailable:
+    message = f"The login to {provider.name} could not be renewed now: {error.message}"
     hint = f"Try again; if it goes on, log in again with /login {provider.id}."
-    if isinstance(problem, FileLocked):
-        return ProviderUnavailable(message, hint=problem.hint)
-    wait = problem.retry_after if isinstance(problem, RateLimited) else None
+    if isinstance(error, FileLocked):
+        return ProviderUnavailable(message, hint=error.hint)
+    wait = error.retry_after if isinstance(error, RateLimited) else None
     return ProviderUnavailable(
-        message, hint=hint, status=problem.status, code=problem.code, retry_after=wait
+        message, hint=hint, status=error.status, code=error.code, retry_after=wait
     )

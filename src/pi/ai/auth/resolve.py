@@ -102,9 +102,9 @@ async def resolve(
     """
     try:
         stored = await storage.get(provider.id)
-    except FileAccessError as problem:
+    except FileAccessError as error:
         if not explicit_key:
-            raise AuthenticationFailed(problem.message, hint=problem.hint) from problem
+            raise AuthenticationFailed(error.message, hint=error.hint) from error
         stored = None
     variables = _variables(environ, stored)
     found: ResolvedCredential | None
@@ -163,8 +163,8 @@ def missing(
     """Why there are no credentials and how to get some, without network or commands."""
     try:
         stored = storage.peek(provider.id)
-    except FileAccessError as problem:
-        return MissingCredentials(problem=problem.message, advice=problem.hint)
+    except FileAccessError as error:
+        return MissingCredentials(problem=error.message, advice=error.hint)
     variables = _variables(environ, stored)
     if not isinstance(stored, OAuthCredential):
         own = stored.key if stored is not None else None
@@ -226,11 +226,11 @@ async def _logged_in(
             clock=clock,
             min_expiry=min_expiry,
         )
-    except FileAccessError as problem:
+    except FileAccessError as error:
         raise AuthenticationFailed(
-            f"The login to {provider.name} could not be renewed: {problem.message}",
-            hint=problem.hint,
-        ) from problem
+            f"The login to {provider.name} could not be renewed: {error.message}",
+            hint=error.hint,
+        ) from error
     access = login.access(credential, settings)
     return ResolvedCredential(
         access=access, source=storage.where, subscription=settings.subscription

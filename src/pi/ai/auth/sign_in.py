@@ -85,13 +85,13 @@ async def _stored_before(storage: AuthStorage, ui: LoginUI, provider: Provider) 
                 return " It replaces the login that was stored."
             case None:
                 return ""
-    except StoreDamaged as problem:
+    except StoreDamaged as error:
         choices = (
             LoginChoice(id="aside", label="Move it aside and start with an empty one"),
             LoginChoice(id="stop", label="Leave it and stop here"),
         )
-        prompt = LoginPrompt(kind="select", message=problem.message, choices=choices)
+        prompt = LoginPrompt(kind="select", message=error.message, choices=choices)
         if await ui.ask(prompt) != "aside":
-            raise LoginCancelled(problem.message, hint=problem.hint) from problem
+            raise LoginCancelled(error.message, hint=error.hint) from error
     ui.notify(LoginInfo(message=f"The old credentials are now in {await storage.set_aside()}."))
     return ""

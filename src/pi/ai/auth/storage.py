@@ -95,11 +95,11 @@ class CredentialFile:
             return {}
         try:
             return msgspec.json.decode(data, type=Json)
-        except UNREADABLE as problem:
+        except UNREADABLE as error:
             raise StoreDamaged(
-                f"{self._path} is not a JSON object: {problem}.",
+                f"{self._path} is not a JSON object: {error}.",
                 hint="Repair it by hand, or move it away and log in again; pi leaves it as it is.",
-            ) from problem
+            ) from error
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[StoreTransaction]:
@@ -122,8 +122,8 @@ class CredentialFile:
         new = self._path.with_name(f"{self._path.name}.damaged-{self._clock.now_ms()}")
         try:
             return self._path.replace(new)
-        except OSError as problem:
-            raise FileAccessError(f"Cannot move {self._path}: {problem.strerror}.") from problem
+        except OSError as error:
+            raise FileAccessError(f"Cannot move {self._path}: {error.strerror}.") from error
 
 
 class _FileTurn:
@@ -221,8 +221,8 @@ class AuthStorage:
         for provider, entry in (await self._read()).items():
             try:
                 found[provider] = decode(entry)
-            except ValueError as problem:
-                log.info("the entry %s in %s is skipped: %s", provider, self.where, problem)
+            except ValueError as error:
+                log.info("the entry %s in %s is skipped: %s", provider, self.where, error)
         return found
 
     async def set(self, provider: str, credential: Credential) -> None:
@@ -276,11 +276,11 @@ class AuthStorage:
             return None
         try:
             return decode(entries[provider])
-        except ValueError as problem:
+        except ValueError as error:
             raise StoreDamaged(
-                f'The entry "{provider}" in {self.where} cannot be used: {problem}.',
+                f'The entry "{provider}" in {self.where} cannot be used: {error}.',
                 hint=f"Repair it by hand, or log in again with /login {provider}.",
-            ) from problem
+            ) from error
 
 
 class LockedStore:

@@ -80,8 +80,8 @@ def redirected(request: HttpRequest, status: int, headers: Headers) -> HttpReque
     try:
         there_url = urljoin(request.url, location)
         there = parse_url(there_url).origin
-    except (ValueError, InvalidRequest) as problem:
-        raise BadResponse(f"{here.netloc} redirects to what is not a URL.") from problem
+    except (ValueError, InvalidRequest) as error:
+        raise BadResponse(f"{here.netloc} redirects to what is not a URL.") from error
     if here.scheme == "https" and there.scheme == "http":
         raise BadResponse(f"{here.netloc} redirects from https to plain http; not followed.")
     kept = request.headers

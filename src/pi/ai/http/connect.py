@@ -166,11 +166,11 @@ def _parse_proxy(text: str) -> Proxy:
         )
     try:
         url = parse_url(text if separator else f"http://{text}")
-    except InvalidRequest as problem:
+    except InvalidRequest as error:
         raise ProxyFailed(
-            f"The proxy setting is not usable: {problem.message}",
+            f"The proxy setting is not usable: {error.message}",
             hint="Check the httpProxy setting and the *_PROXY variables.",
-        ) from problem
+        ) from error
     authorization = basic_authorization(url.userinfo) if url.userinfo else ""
     return Proxy(origin=url.origin, authorization=authorization)
 
@@ -230,10 +230,10 @@ async def connect(
     try:
         async with asyncio.timeout(seconds):
             return await _connect(route, tls, registry)
-    except TimeoutError as problem:
+    except TimeoutError as error:
         raise TimedOut(
             f"Connecting to {_name(route)} took longer than {seconds:g} s.", kind="connect"
-        ) from problem
+        ) from error
 
 
 async def _connect(route: Route, tls: TlsContext, registry: set[Connection]) -> Connection:
@@ -260,10 +260,10 @@ async def _open(origin: Origin, role: str, registry: set[Connection]) -> Connect
         _, connection = await asyncio.get_running_loop().create_connection(
             lambda: Connection(peer, registry), sock=dialled
         )
-    except OSError as problem:
-        raise ConnectFailed(f"Cannot connect to {peer}: {os_reason(problem)}.") from problem
-    except UnicodeError as problem:  # a label of the name is empty or too long
-        raise ConnectFailed(f"Cannot connect to {peer}: it is not a host name.") from problem
+    except OSError as error:
+        raise ConnectFailed(f"Cannot connect to {peer}: {os_reason(error)}.") from error
+    except UnicodeError as error:  # a label of the name is empty or too long
+        raise ConnectFailed(f"Cannot connect to {peer}: it is not a host name.") from error
     return connection
 
 
@@ -271,12 +271,12 @@ async def _secure(connection: Connection, origin: Origin, tls: TlsContext) -> No
     context = await tls.get()
     try:
         await connection.secure(context, origin.host)
-    except ssl.SSLError as problem:
-        raise tls_failure(connection.peer, problem) from problem
-    except OSError as problem:
+    except ssl.SSLError as error:
+        raise tls_failure(connection.peer, error) from error
+    except OSError as error:
         raise ConnectFailed(
-            f"{connection.peer} ended the TLS handshake: {os_reason(problem)}."
-        ) from problem
+            f"{connection.peer} ended the TLS handshake: {os_reason(error)}."
+        ) from error
 
 
 async def _tunnel(connection: Connection, origin: Origin, proxy: Proxy) -> None:

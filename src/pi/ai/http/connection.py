@@ -52,7 +52,7 @@ class Connection(asyncio.Protocol):
         self.closed: asyncio.Future[None] = self._loop.create_future()
         self._registry = registry
         self._transport: asyncio.Transport
-        self._last_words: Exception | None = None
+        self._error: Exception | None = None
         self._failure: HttpError | None = None
         self._parser: ResponseParser | None = None
         self._unread = 0
@@ -163,8 +163,8 @@ class Connection(asyncio.Protocol):
             return
         try:
             parser.feed(data)
-        except Malformed as problem:
-            self._failure = BadResponse(f"The response of {self.peer} is malformed: {problem}.")
+        except Malformed as error:
+            self._failure = BadResponse(f"The response of {self.peer} is malformed: {error}.")
             self.abort()
         self._unread += len(data)
         if self._lingering:
@@ -196,21 +196,21 @@ class Connection(asyncio.Protocol):
 
     # Inside
 
-    def _end(self, problem: Exception | None) -> None:
+    def _end(self, error: Exception | None) -> None:
         self.ended = True
-        self._last_words = self._last_words or problem
+        self._error = self._error or error
         self._set_timer(None)
         parser = self._parser
         if parser is not None and self._failure is None:
-            whole = parser.complete or (problem is None and parser.end())
+            whole = parser.complete or (error is None and parser.end())
             self._failure = None if whole else self._loss(parser)
         self._wake()
 
     def _loss(self, parser: ResponseParser) -> HttpError:
-        problem = self._last_words
-        if isinstance(problem, ssl.SSLError):
-            return tls_failure(self.peer, problem)
-        how = os_reason(problem) if isinstance(problem, OSError) else "it closed the connection"
+        error = self._error
+        if isinstance(error, ssl.SSLError):
+            return tls_failure(self.peer, error)
+        how = os_reason(error) if isinstance(error, OSError) else "it closed the connection"
         if parser.head is not None:
             return BodyTruncated(f"The response of {self.peer} stopped early: {how}.")
         return ConnectionLost(f"{self.peer} did not answer: {how}.")

@@ -35,8 +35,8 @@ class Inflater:
                 self._decoder = decoder
             try:
                 plain = decoder.decompress(self._input, _STEP)
-            except zlib.error as problem:
-                raise ValueError(str(problem)) from problem
+            except zlib.error as error:
+                raise ValueError(str(error)) from error
             self._input = decoder.unconsumed_tail or decoder.unused_data
             self._more_inside = len(plain) == _STEP and not decoder.eof
             if plain:

@@ -101,9 +101,9 @@ class BodyTooLarge(BadResponse):
     """The decoded body is larger than the caller accepts."""
 
 
-def os_reason(problem: OSError) -> str:
-    """The operating system's words for ``problem``, in one line."""
-    if problem.errno is not None and problem.errno > 0:
-        return os.strerror(problem.errno)
-    words = problem.strerror or str(problem) or type(problem).__name__
+def os_reason(error: OSError) -> str:
+    """The operating system's words for ``error``, in one line."""
+    if error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
+    words = error.strerror or str(error) or type(error).__name__
     return " ".join(words.split())

@@ -138,8 +138,8 @@ class HttpResponse(Record):
         """The body as JSON; ``BadResponse`` when it is something else."""
         try:
             return msgspec.json.decode(self.body)
-        except UNREADABLE as problem:
-            raise BadResponse(f"The response (status {self.status}) is not JSON.") from problem
+        except UNREADABLE as error:
+            raise BadResponse(f"The response (status {self.status}) is not JSON.") from error
 
 
 class ResponseStream:
@@ -203,10 +203,10 @@ class ResponseStream:
                     return self._end_inflated()
                 self._inflater = self._inflater or inflater_for(self._coding)
                 self._inflater.feed(data)
-        except ValueError as problem:
+        except ValueError as error:
             raise BadResponse(
-                f"The body from {self._exchange.peer} is damaged: {problem}."
-            ) from problem
+                f"The body from {self._exchange.peer} is damaged: {error}."
+            ) from error
 
     def _end_inflated(self) -> bytes:
         if self._inflater is not None and not self._inflater.finished:

@@ -66,8 +66,8 @@ class ResponseParser:
             self._parser.feed_data(data)
         except HttpParserUpgrade:
             raise Malformed("it switches to a protocol that was not asked for") from None
-        except HttpParserError as problem:
-            self._refuse(problem)
+        except HttpParserError as error:
+            self._refuse(error)
         if self.head is None and self._head_bytes > MAX_HEAD_BYTES:
             raise Malformed(f"its headers are larger than {MAX_HEAD_BYTES} bytes")
         if self._bodiless and self.body:
@@ -115,10 +115,10 @@ class ResponseParser:
         """llhttp: the body has ended, or an informational response has."""
         self.complete = self.head is not None
 
-    def _refuse(self, problem: HttpParserError) -> None:
+    def _refuse(self, error: HttpParserError) -> None:
         if self.complete:
             self.keep_alive = False  # the response is whole; only what follows it is odd
-        elif isinstance(problem, HttpParserCallbackError) and problem.__context__ is not None:
-            raise problem.__context__
+        elif isinstance(error, HttpParserCallbackError) and error.__context__ is not None:
+            raise error.__context__
         else:
-            raise Malformed(str(problem)) from None
+            raise Malformed(str(error)) from None

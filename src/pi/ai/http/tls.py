@@ -63,9 +63,9 @@ def build_context(settings: TlsSettings, environ: Mapping[str, str]) -> ssl.SSLC
         if source := environ.get(variable, ""):
             try:
                 _trust(context, source)
-            except TlsFailed as problem:
+            except TlsFailed as error:
                 # Meant for other programs too: a stale one must not stop us, but is worth a line.
-                logger.warning("%s is ignored. %s", variable, problem)
+                logger.warning("%s is ignored. %s", variable, error)
     if settings.extra_ca:
         _trust(context, settings.extra_ca)
     if settings.client_certificate:
@@ -73,17 +73,17 @@ def build_context(settings: TlsSettings, environ: Mapping[str, str]) -> ssl.SSLC
     return context
 
 
-def tls_failure(peer: str, problem: ssl.SSLError) -> HttpError:
-    """The error for a TLS problem with ``peer``: a passing one, or one that will stay."""
-    reason = problem.reason or ""
-    if isinstance(problem, ssl.SSLEOFError) or any(word in reason for word in _PASSING):
-        return ConnectionLost(f"The TLS connection to {peer} broke: {_reason(problem)}.")
-    if isinstance(problem, ssl.SSLCertVerificationError):
+def tls_failure(peer: str, error: ssl.SSLError) -> HttpError:
+    """The error for a TLS error with ``peer``: a passing one, or one that will stay."""
+    reason = error.reason or ""
+    if isinstance(error, ssl.SSLEOFError) or any(word in reason for word in _PASSING):
+        return ConnectionLost(f"The TLS connection to {peer} broke: {_reason(error)}.")
+    if isinstance(error, ssl.SSLCertVerificationError):
         return TlsFailed(
-            f"The certificate of {peer} is not trusted: {problem.verify_message}.",
+            f"The certificate of {peer} is not trusted: {error.verify_message}.",
             hint="If this network has its own authority, name its PEM file in NODE_EXTRA_CA_CERTS.",
         )
-    return TlsFailed(f"TLS with {peer} failed: {_reason(problem)}.")
+    return TlsFailed(f"TLS with {peer} failed: {_reason(error)}.")
 
 
 def _trust(context: ssl.SSLContext, source: str) -> None:
@@ -92,8 +92,8 @@ def _trust(context: ssl.SSLContext, source: str) -> None:
             context.load_verify_locations(cadata=_unescaped(source))
         elif not _is_system_bundle(source):  # reading the same 140 authorities again costs 25 ms
             context.load_verify_locations(cafile=source)
-    except (OSError, ValueError, TypeError) as problem:
-        raise _unusable("certificate authority", source, problem) from problem
+    except (OSError, ValueError, TypeError) as error:
+        raise _unusable("certificate authority", source, error) from error
 
 
 def _is_system_bundle(path: str) -> bool:
@@ -107,14 +107,14 @@ def _identify(context: ssl.SSLContext, settings: TlsSettings) -> None:
         with _file_of(source) as certificate, _file_of(settings.client_key) as key:
             # Without a password given OpenSSL would ask for one on the terminal.
             context.load_cert_chain(certificate, key or None, lambda: settings.client_key_password)
-    except (OSError, ValueError) as problem:
-        raise _unusable("client certificate", source, problem) from problem
+    except (OSError, ValueError) as error:
+        raise _unusable("client certificate", source, error) from error
 
 
-def _unusable(what: str, source: str, problem: Exception) -> TlsFailed:
+def _unusable(what: str, source: str, error: Exception) -> TlsFailed:
     name = "given as PEM text" if _is_pem(source) else source
     return TlsFailed(
-        f"The {what} {name} cannot be loaded: {_reason(problem)}.",
+        f"The {what} {name} cannot be loaded: {_reason(error)}.",
         hint="It must be a PEM file that exists, or PEM text.",
     )
 
@@ -145,9 +145,9 @@ def _unescaped(pem: str) -> str:
     return pem.replace("\\n", "\n")
 
 
-def _reason(problem: Exception) -> str:
-    if isinstance(problem, ssl.SSLError) and problem.reason:
-        return problem.reason.lower().replace("_", " ")
-    if isinstance(problem, OSError):
-        return os_reason(problem)
-    return " ".join(str(problem).split())
+def _reason(error: Exception) -> str:
+    if isinstance(error, ssl.SSLError) and error.reason:
+        return error.reason.lower().replace("_", " ")
+    if isinstance(error, OSError):
+        return os_reason(error)
+    return " ".join(str(error).split())

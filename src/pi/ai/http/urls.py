@@ -100,8 +100,8 @@ def _ascii(netloc: str) -> str:
     host, colon, port = netloc.partition(":")
     try:
         return host.encode("idna").decode() + colon + port
-    except UnicodeError as problem:
-        raise InvalidRequest(f"{netloc!r} is not a host name.") from problem
+    except UnicodeError as error:
+        raise InvalidRequest(f"{netloc!r} is not a host name.") from error
 
 
 def _target(text: str, origin: Origin) -> str:

@@ -55,8 +55,8 @@ class ImagesModels:
         empty = ImageResult(provider=model.provider, model=model.id, timestamp=self._clock.now_ms())
         try:
             answer = await self._ask(model, request, options or StreamOptions())
-        except ProviderError as problem:
-            return replace(empty, stop_reason="error", error_message=problem.message)
+        except ProviderError as error:
+            return replace(empty, stop_reason="error", error_message=error.message)
         return replace(
             empty,
             images=answer.images,
@@ -112,8 +112,8 @@ class ImagesModels:
             if body.get("error"):
                 raise from_error_object(body, clock=self._clock)
             return shape.understand(body)
-        except HttpError as problem:
-            raise from_http(problem) from problem
+        except HttpError as error:
+            raise from_http(error) from error
 
 
 # The bundled models that make pictures, one row each.

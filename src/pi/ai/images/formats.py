@@ -269,8 +269,8 @@ def _boundary(images: Iterable[Image]) -> str:
 def _decoded(image: Image) -> bytes:
     try:
         return b64decode(image.data)
-    except ValueError as problem:
-        raise BadRequest(f"A picture to start from is not base64: {problem}.") from problem
+    except ValueError as error:
+        raise BadRequest(f"A picture to start from is not base64: {error}.") from error
 
 
 def _form(boundary: str, fields: Json, images: tuple[Image, ...]) -> bytes:

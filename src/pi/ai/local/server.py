@@ -61,8 +61,8 @@ class LocalServer:
         env = {**allow_listed(self._environ), "PYTHONUNBUFFERED": "1"}
         try:
             child = await spawn([*program, *words], cwd=Path.cwd(), env=env, stdin="pipe")
-        except PiError as problem:
-            raise ProviderError(problem.message, hint=problem.hint) from problem
+        except PiError as error:
+            raise ProviderError(error.message, hint=error.hint) from error
         self._child = await self._stack.enter_async_context(child)
         try:
             async with asyncio.timeout(START_SECONDS):

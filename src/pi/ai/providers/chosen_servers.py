@@ -141,7 +141,7 @@ class ChosenServers:
     def choices(self) -> tuple[ServerChoice, ...]:
         """Everything that was chosen."""
         try:
-            kept: Any = msgspec.json.decode(read_if_exists(self._path, most=LARGEST) or b"{}")
+            kept: Any = msgspec.json.decode(read_if_exists(self._path, max_bytes=LARGEST) or b"{}")
             listed = kept.get("servers") if isinstance(kept, dict) else None
             return msgspec.convert(listed or (), tuple[ServerChoice, ...])
         except (FileAccessError, msgspec.ValidationError, *UNREADABLE):

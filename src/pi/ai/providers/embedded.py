@@ -140,8 +140,8 @@ class LocalProvider:
             return file
         try:
             path = expand_home(model.id)
-        except FileAccessError as problem:
-            raise ProviderError(problem.message, hint=problem.hint) from problem
+        except FileAccessError as error:
+            raise ProviderError(error.message, hint=error.hint) from error
         if not path.is_file():
             raise ProviderError(f"There is no model file {path}.")
         return path

@@ -29,11 +29,11 @@ def read_flags(model: Model, kind: type[F], known: Json | None = None) -> F:
         return kind()
     try:
         return msgspec.convert(flags, kind)
-    except msgspec.ValidationError as problem:
+    except msgspec.ValidationError as error:
         raise BadRequest(
-            f"The compat flags of model {model.id!r} cannot be read: {problem}",
+            f"The compat flags of model {model.id!r} cannot be read: {error}",
             hint="Correct the model's compat in models.json.",
-        ) from problem
+        ) from error
 
 
 def host_of(call: Call) -> str:

@@ -151,9 +151,9 @@ async def send(
                 patience = KeepAliveLimit(call, services.clock)
                 await _read(response, frames or SseReader(), decoder(), builder, flush, patience)
                 return
-        except HttpError as problem:
-            failure = _lost(problem)
-            failure.__cause__ = problem
+        except HttpError as error:
+            failure = _lost(error)
+            failure.__cause__ = error
         except RateLimited as turned_away:
             failure = turned_away
         delay = None if answering else _delay(failure, wait, call.options)

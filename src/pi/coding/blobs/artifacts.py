@@ -81,7 +81,7 @@ class TextFolder:
         """The text of that name; ``None`` if there is none."""
         if name in self._in_memory:
             return self._in_memory[name]
-        stored = read_if_exists(self.directory / name, most=LARGEST) if self.directory else None
+        stored = read_if_exists(self.directory / name, max_bytes=LARGEST) if self.directory else None
         return None if stored is None else stored.decode("utf-8", "replace")
 
     def names(self) -> list[str]:

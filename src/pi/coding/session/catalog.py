@@ -190,7 +190,7 @@ _STORED = msgspec.json.Decoder(_Stored)
 def load_index(agent_dir: Path) -> dict[str, IndexRow]:
     """The rows by the real path of their files; none, if there is no index that can be used."""
     try:
-        stored = _STORED.decode(read_if_exists(agent_dir / FILE_NAME, most=LARGEST) or b"")
+        stored = _STORED.decode(read_if_exists(agent_dir / FILE_NAME, max_bytes=LARGEST) or b"")
     except (*UNREADABLE, PiError):
         return {}
     return stored.rows if stored.version == _VERSION else {}

@@ -63,8 +63,8 @@ async def refresh(
         raise refusal(answer, clock)
     try:
         copilot = msgspec.convert(answer.body, _CopilotToken, strict=False)
-    except msgspec.ValidationError as problem:
-        raise BadAnswer(f"GitHub's Copilot token cannot be used: {problem}.") from problem
+    except msgspec.ValidationError as error:
+        raise BadAnswer(f"GitHub's Copilot token cannot be used: {error}.") from error
     return replace(
         credential,
         access=copilot.token,

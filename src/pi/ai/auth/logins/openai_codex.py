@@ -132,5 +132,5 @@ async def _device_login(
 def _read(answer: TokenResponse, kind: type[R]) -> R:
     try:
         return msgspec.convert(answer.body, kind, strict=False)
-    except msgspec.ValidationError as problem:
-        raise BadAnswer(f"OpenAI's answer cannot be used: {problem}.") from problem
+    except msgspec.ValidationError as error:
+        raise BadAnswer(f"OpenAI's answer cannot be used: {error}.") from error

@@ -139,8 +139,8 @@ def grant_of(body: Mapping[str, object]) -> DeviceGrant:
         told.setdefault("verification_uri", told["verification_url"])
     try:
         return msgspec.convert(told, DeviceGrant, strict=False)
-    except msgspec.ValidationError as problem:
-        raise BadAnswer(f"The server's device code cannot be used: {problem}.") from problem
+    except msgspec.ValidationError as error:
+        raise BadAnswer(f"The server's device code cannot be used: {error}.") from error
 
 
 def _too_late() -> LoginFailed:

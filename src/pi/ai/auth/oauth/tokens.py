@@ -99,8 +99,8 @@ async def post_form(
     )
     try:
         response = await http.request(request, limit=LARGEST_ANSWER)
-    except HttpError as problem:
-        raise from_http(problem) from problem
+    except HttpError as error:
+        raise from_http(error) from error
     return TokenResponse(response.status, response.headers, response.body, _object(response))
 
 
@@ -118,10 +118,10 @@ def refusal(answer: TokenResponse, clock: Clock) -> ProviderError:
         return GrantRefused(
             f"The server refused: {message}", status=answer.status, code=answer.code
         )
-    problem = from_status(answer.status, answer.headers, answer.raw, clock)
-    if isinstance(problem, RateLimited):
-        return problem
-    return ProviderUnavailable(problem.message, status=answer.status, code=answer.code)
+    error = from_status(answer.status, answer.headers, answer.raw, clock)
+    if isinstance(error, RateLimited):
+        return error
+    return ProviderUnavailable(error.message, status=answer.status, code=answer.code)
 
 
 async def request_tokens(
@@ -145,8 +145,8 @@ def granted(answer: TokenResponse) -> Tokens:
     given = {name: value for name, value in answer.body.items() if value is not None}
     try:
         return msgspec.convert(given, Tokens, strict=False)
-    except msgspec.ValidationError as problem:
-        raise BadAnswer(f"The server's tokens cannot be used: {problem}.") from problem
+    except msgspec.ValidationError as error:
+        raise BadAnswer(f"The server's tokens cannot be used: {error}.") from error
 
 
 async def refresh_tokens(

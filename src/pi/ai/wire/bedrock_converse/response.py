@@ -130,8 +130,8 @@ def read_headers(block: bytes) -> dict[str, str]:
             if kind == _STRING:
                 headers[name] = block[at : at + size].decode()
             at += size
-    except (IndexError, KeyError, StructError, UnicodeDecodeError) as problem:
-        raise BadAnswer("An event of the stream has malformed headers.") from problem
+    except (IndexError, KeyError, StructError, UnicodeDecodeError) as error:
+        raise BadAnswer("An event of the stream has malformed headers.") from error
     return headers
 
 
@@ -339,6 +339,6 @@ def _joined(first: str, second: str) -> str:
         return second
     try:
         whole = binascii.a2b_base64(first) + binascii.a2b_base64(second)
-    except binascii.Error as problem:
-        raise BadAnswer("Bedrock sent a redacted thought that is not base64.") from problem
+    except binascii.Error as error:
+        raise BadAnswer("Bedrock sent a redacted thought that is not base64.") from error
     return binascii.b2a_base64(whole, newline=False).decode()

@@ -199,12 +199,12 @@ def _ask_botocore(
     try:  # here and by name: it belongs to the extra and takes half a second to load
         botocore = import_module("botocore.session")
         problems = import_module("botocore.exceptions")
-    except ImportError as problem:
+    except ImportError as error:
         raise AuthenticationFailed(
             "No AWS token or key is set, and botocore, which finds profiles and roles, is not"
             " installed: run `pip install 'pi-harness[bedrock]'`.",
             hint=WAYS_IN,
-        ) from problem
+        ) from error
     profile = source if isinstance(source, str) else None
     whose = f"the profile {profile}" if profile else "this machine"
     if isinstance(source, WebIdentity):
@@ -220,10 +220,10 @@ def _ask_botocore(
             raise AuthenticationFailed(f"There are no AWS credentials on {whose}.", hint=WAYS_IN)
         frozen = credentials.get_frozen_credentials()
         configured = session.get_config_variable("region")
-    except (problems.BotoCoreError, problems.ClientError, OSError) as problem:
+    except (problems.BotoCoreError, problems.ClientError, OSError) as error:
         raise AuthenticationFailed(
-            f"AWS gave no credentials for {whose}: {problem}", hint=WAYS_IN
-        ) from problem
+            f"AWS gave no credentials for {whose}: {error}", hint=WAYS_IN
+        ) from error
     if hasattr(credentials, "refresh_needed"):
         _renewing[source] = credentials
     keys = AwsKeys(

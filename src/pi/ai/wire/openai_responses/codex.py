@@ -77,8 +77,8 @@ async def _deliver(asking: ResponsesCall, payload: Json) -> None:
         try:
             await sockets.converse(_address(call), _turn(asking, payload))
             return
-        except SocketLost as problem:
-            log.info("asking over HTTP, as the WebSocket cannot be used: %s", problem)
+        except SocketLost as error:
+            log.info("asking over HTTP, as the WebSocket cannot be used: %s", error)
     log.debug("asking %s over HTTP: %d items", call.model.id, len(payload["input"]))
     await asking.post(payload, url=url(call), headers=headers(call))
 

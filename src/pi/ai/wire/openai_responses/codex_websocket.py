@@ -118,14 +118,14 @@ class CodexSocket:
                     if begun:
                         turn.decoder.feed("", frame)
                         turn.flush()
-        except ConnectionClosed as problem:
-            if problem.sent is not None and problem.sent.code == MESSAGE_TOO_BIG:
-                raise event_too_large() from problem
+        except ConnectionClosed as error:
+            if error.sent is not None and error.sent.code == MESSAGE_TOO_BIG:
+                raise event_too_large() from error
             if not begun:
-                raise SocketLost(str(problem)) from problem
-            raise SocketBroken(f"The connection ended in the answer: {problem}.") from problem
-        except TimeoutError as problem:
-            raise SocketBroken(f"The server was silent for {turn.idle_seconds:g} s.") from problem
+                raise SocketLost(str(error)) from error
+            raise SocketBroken(f"The connection ended in the answer: {error}.") from error
+        except TimeoutError as error:
+            raise SocketBroken(f"The server was silent for {turn.idle_seconds:g} s.") from error
         self._remember(turn)
 
     async def close(self) -> None:
@@ -271,10 +271,10 @@ class CodexSockets:
                 try:
                     await self._hold(address, await self._connect(address, turn), turn)
                     return
-                except SocketLost as problem:
-                    if wait is None or not problem.retryable:
+                except SocketLost as error:
+                    if wait is None or not error.retryable:
                         raise
-                    log.debug("a new WebSocket in %g s: %s", wait, problem)
+                    log.debug("a new WebSocket in %g s: %s", wait, error)
                 await self._clock.sleep(wait)
         except (SocketLost, SocketBroken):
             self._promising = False
@@ -328,12 +328,12 @@ class CodexSockets:
             WebSocketException,
         )
 
-        def may_pass(problem: Exception) -> bool:
+        def may_pass(error: Exception) -> bool:
             # A refused upgrade is refused again, and a silent server has taken long enough.
-            if isinstance(problem, InvalidStatus):
-                return problem.response.status_code in PASSING
-            cut_off = isinstance(problem, InvalidMessage)
-            return cut_off or not isinstance(problem, InvalidHandshake | TimeoutError)
+            if isinstance(error, InvalidStatus):
+                return error.response.status_code in PASSING
+            cut_off = isinstance(error, InvalidMessage)
+            return cut_off or not isinstance(error, InvalidHandshake | TimeoutError)
 
         try:
             connection = await connect(
@@ -346,10 +346,8 @@ class CodexSockets:
                 close_timeout=CLOSE_SECONDS,
                 **await network_arguments(address.url, self._http),
             )
-        except (OSError, HttpError, WebSocketException) as problem:
-            raise SocketLost(
-                f"connecting failed: {problem}", retryable=may_pass(problem)
-            ) from problem
+        except (OSError, HttpError, WebSocketException) as error:
+            raise SocketLost(f"connecting failed: {error}", retryable=may_pass(error)) from error
         log.debug("connected to %s", address.url)
         socket = CodexSocket(connection, self._clock.monotonic())
         self._open.add(socket)

@@ -88,8 +88,8 @@ class ResponsesDecoder:
             event.type = kind
             try:
                 handle(event)
-            except RecursionError as problem:
-                raise BadAnswer("The server sent an event that is nested too deeply.") from problem
+            except RecursionError as error:
+                raise BadAnswer("The server sent an event that is nested too deeply.") from error
         # Anything else is newer than this module, or about the server's own tools.
 
     def end(self) -> None:

@@ -31,8 +31,8 @@ def read_proxy_request(body: bytes) -> ProxyRequest:
     """Decode the body of a request; ``BadRequest`` says what is wrong with it."""
     try:
         return msgspec.json.decode(body, type=ProxyRequest)
-    except UNREADABLE as problem:
-        raise BadRequest(f"The request cannot be read: {problem}", status=400) from problem
+    except UNREADABLE as error:
+        raise BadRequest(f"The request cannot be read: {error}", status=400) from error
 
 
 def proxy_stream_options(asked: ProxyOptions) -> StreamOptions:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from zlib import crc32
 
 from pi.agent.tools.tool import AgentTool
-from pi.base.files import MOST_READ
+from pi.base.files import MAX_READ_BYTES
 from pi.base.records import replace
 from pi.base.tasks import maybe_await
 from pi.coding.extension_host.api.api import ExtensionAPI
@@ -90,8 +90,8 @@ def module_at(path: Path, import_root: Path | None = None) -> ModuleType:
 
 def _must_be_small(file: Path) -> None:
     """Refuse a source that nobody has written: Python would read and compile the whole of it."""
-    if file.exists() and file.stat().st_size > MOST_READ:
-        raise ExtensionError(f"{file} is larger than {MOST_READ >> 20} MiB, which is not a source.")
+    if file.exists() and file.stat().st_size > MAX_READ_BYTES:
+        raise ExtensionError(f"{file} is larger than {MAX_READ_BYTES >> 20} MiB, which is not a source.")
 
 
 def module_name(path: Path) -> str:
