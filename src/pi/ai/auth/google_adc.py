@@ -32,7 +32,7 @@ from pi.base.files import read_regular
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 METADATA_HOST = "metadata.google.internal"
 METADATA_SECONDS = 3.0
-"""Elsewhere than at Google nobody answers, and the person is waiting."""
+"""Outside Google Cloud the metadata server never answers, so the timeout is short."""
 REFRESH_SECONDS = 30.0
 
 _LOG_IN = "Run `gcloud auth application-default login`, or set GOOGLE_CLOUD_API_KEY."
@@ -42,15 +42,15 @@ Token: TypeAlias = tuple[str, str | None]
 
 
 async def access_token(environ: Mapping[str, str], http: HttpClient) -> Token:
-    """A fresh token; ``GoogleCredentials`` keeps one between requests."""
+    """Returns a new token; ``GoogleCredentials`` keeps one between requests."""
     return await GoogleCredentials().access_token(environ, http)
 
 
 class GoogleCredentials:
-    """Application default credentials, to be asked for a token before every request.
+    """Application default credentials, which return a token before every request.
 
-    The token of a file is kept until shortly before it expires; one refresh serves all who wait,
-    and a new login is seen at once.
+    The token of a file is kept until shortly before it expires; concurrent callers share one
+    refresh, and a new login takes effect at once.
     """
 
     def __init__(self) -> None:
@@ -58,10 +58,10 @@ class GoogleCredentials:
         self._loaded: _Loaded | None = None
 
     async def access_token(self, environ: Mapping[str, str], http: HttpClient) -> Token:
-        """A valid token, and the project of the environment, else of the credentials.
+        """Returns a valid token, and the project of the environment or else of the credentials.
 
-        Raises ``AuthenticationFailed`` when there are no credentials or Google refuses them, and
-        ``ProviderUnavailable`` when Google cannot be asked.
+        Raises ``AuthenticationFailed`` if there are no credentials or Google refuses them, and
+        ``ProviderUnavailable`` if Google cannot be reached.
         """
         path = credential_file(environ)
         if path is None:
@@ -82,7 +82,7 @@ def _project(environ: Mapping[str, str]) -> str | None:
 
 @dataclass(frozen=True)
 class _Loaded:
-    """Credentials of a file as it was when it was read."""
+    """Credentials of a file, with the state of the file when it was read."""
 
     path: Path
     changed_ns: int
@@ -91,7 +91,7 @@ class _Loaded:
 
 
 def _load(path: Path, before: _Loaded | None) -> _Loaded:
-    """The credentials in ``path``; those from ``before`` while the file is the same."""
+    """Returns the credentials in ``path``; those from ``before`` while the file is unchanged."""
     try:
         changed_ns = path.stat().st_mtime_ns
         if before is not None and (before.path, before.changed_ns) == (path, changed_ns):
@@ -109,7 +109,7 @@ def _load(path: Path, before: _Loaded | None) -> _Loaded:
 
 
 def _understood(info: Json) -> Any:
-    """The credentials object of google-auth for what a file says."""
+    """Returns google-auth's credentials object for the content of a file."""
     match info:
         case {"type": "service_account"}:
             kind = _library("google.oauth2.service_account").Credentials
@@ -128,7 +128,7 @@ def _understood(info: Json) -> Any:
 
 
 def _library(name: str) -> Any:
-    """A module of google-auth, which comes with an extra and costs its import only here."""
+    """Imports a module of google-auth, an optional dependency."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -139,7 +139,7 @@ def _library(name: str) -> Any:
 
 
 async def _refresh(credentials: Any, http: HttpClient) -> None:
-    """Get a new token. google-auth waits for its answers, so it does that in a thread."""
+    """Refresh the token in a thread, because google-auth blocks."""
     exceptions = _library("google.auth.exceptions")
     bridge = _Bridge(http, asyncio.get_running_loop(), exceptions.TransportError)
     try:
@@ -166,7 +166,7 @@ class _Response:
 
 
 class _Bridge:
-    """google-auth's transport: called in a thread, it asks our client in the event loop."""
+    """google-auth's transport: called in a thread, it uses our client in the event loop."""
 
     def __init__(
         self, http: HttpClient, loop: asyncio.AbstractEventLoop, error_type: type[Exception]
@@ -203,7 +203,7 @@ class _Bridge:
         return _Response(response.status, dict(response.headers), response.body)
 
     def withdraw(self) -> None:
-        """End the exchange under way, and let no other begin."""
+        """Cancel the current exchange, and refuse further ones."""
         with self._lock:
             self._withdrawn = True
             if self._asked is not None:
@@ -212,7 +212,7 @@ class _Bridge:
     def _begin(self, request: HttpRequest) -> Future[HttpResponse]:
         with self._lock:
             if self._withdrawn:
-                raise Withdrawn("Nobody waits for the token any more.")
+                raise Withdrawn("The token request was cancelled.")
             exchange = self._http.request(request)
             self._asked = asyncio.run_coroutine_threadsafe(exchange, self._loop)
             return self._asked
@@ -222,7 +222,7 @@ class _Bridge:
 
 
 async def _metadata_token(environ: Mapping[str, str]) -> Token:
-    """The token of the machine's service account, from its metadata server.
+    """Returns the token of the machine's service account, from its metadata server.
 
     Never through a proxy: it would answer for its own machine.
     """

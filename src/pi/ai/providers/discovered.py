@@ -40,7 +40,7 @@ LOCAL_COMPAT: Json = {
     "supportsReasoningEffort": False,
     "maxTokensField": "max_tokens",
 }
-MOST_AT_ONCE = 50
+MAX_QUERIED_MODELS = 50
 """Models of one server that are asked about one by one."""
 
 Get: TypeAlias = Callable[..., Awaitable[Any]]
@@ -195,7 +195,7 @@ def _provider(
 
 async def _list_ollama(get: Get, model: Callable[..., Model]) -> tuple[Model, ...]:
     listed = _items(await get("/api/tags"), "models")
-    names = [str(entry["name"]) for entry in listed if entry.get("name")][:MOST_AT_ONCE]
+    names = [str(entry["name"]) for entry in listed if entry.get("name")][:MAX_QUERIED_MODELS]
     details = await asyncio.gather(*(get("/api/show", {"model": name}) for name in names))
     return tuple(
         _ollama_model(name, _object(shown), model)

@@ -14,7 +14,7 @@ from msgspec import UNSET
 from pi.ai.builder import CompleteReason, MessageBuilder
 from pi.ai.errors import AnswerRefused, AnswerTooLarge, BadAnswer, ProviderError
 from pi.ai.failures.classify import from_error_object
-from pi.ai.json_text import MOST_SHOWN, json_bytes, read_lenient
+from pi.ai.json_text import MAX_SHOWN, json_bytes, read_lenient
 from pi.ai.messages import Usage
 from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import UNREADABLE
@@ -329,7 +329,7 @@ def _failure(kind: str, data: bytes) -> ProviderError:
     try:
         told = msgspec.json.decode(data)
     except UNREADABLE:
-        told = {"message": data[:MOST_SHOWN].decode("utf-8", "replace")}
+        told = {"message": data[:MAX_SHOWN].decode("utf-8", "replace")}
     return from_error_object({"__type": kind, **(told if isinstance(told, dict) else {})})
 
 

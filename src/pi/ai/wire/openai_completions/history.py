@@ -26,7 +26,7 @@ from pi.ai.transcript import render_update
 from pi.ai.wire.openai_completions.compat import Compat
 from pi.ai.wire_support.handoff import (
     IMAGES_FOLLOW,
-    LONGEST_ID,
+    MAX_ID_LENGTH,
     NO_OUTPUT,
     MakeId,
     is_own,
@@ -115,7 +115,7 @@ def id_maker(model: Model) -> MakeId:
     """Tool-call ids for ``model``: its own as they were, others in letters that all accept."""
 
     def make_id(identifier: str, message: AssistantMessage) -> str:
-        if is_own(message, model) and len(identifier) <= LONGEST_ID:
+        if is_own(message, model) and len(identifier) <= MAX_ID_LENGTH:
             return identifier
         return plain_id(identifier, message)
 

@@ -36,7 +36,7 @@ from pi.ai.wire.openai_responses.request import (
     reasoning_field,
 )
 from pi.ai.wire.openai_responses.tools import Compat, read_compat, tool_choice
-from pi.ai.wire_support.exchange import LONGEST_BACKOFF, Services, final_headers, timeouts
+from pi.ai.wire_support.exchange import MAX_BACKOFF, Services, final_headers, timeouts
 from pi.ai.wire_support.repairs import NO_REPAIRS, Repairs
 from pi.base.records import UNREADABLE, replace
 
@@ -190,7 +190,7 @@ def _retries(environ: Mapping[str, str]) -> tuple[float, ...]:
     base = _number(environ, "PI_CODEX_WEBSOCKET_RETRY_DELAY_MS") or RETRY_DELAY_MS
     budget = _number(environ, "PI_CODEX_WEBSOCKET_RETRY_BUDGET")
     attempts = RETRY_BUDGET if budget is None else min(budget, MOST_RETRIES)
-    return tuple(min(base * 2**attempt / 1000, LONGEST_BACKOFF) for attempt in range(attempts))
+    return tuple(min(base * 2**attempt / 1000, MAX_BACKOFF) for attempt in range(attempts))
 
 
 def _number(environ: Mapping[str, str], name: str) -> int | None:
