@@ -208,7 +208,8 @@ class MessageBuilder:
     # Content --------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """The server accepted the request; emitted once, also if a repaired request is sent again."""
+        """The server accepted the request; emitted once, also if a repaired request is sent
+        again."""
         if not self._started:
             self._started = True
             self._events.append(Start())

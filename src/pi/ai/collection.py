@@ -139,7 +139,8 @@ class Models:
         return self._auth.missing(owner.row)
 
     def ask_first(self, auth: Authenticator) -> Callable[[], None]:
-        """Register a credential source with the highest priority; returns an unregister function."""
+        """Register a credential source with the highest priority; returns an unregister
+        function."""
         self._auths = (auth, *self._auths)
 
         def end() -> None:

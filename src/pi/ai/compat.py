@@ -52,7 +52,8 @@ def stream(model: Model, context: Context, options: StreamOptions | None = None)
 def stream_simple(
     model: Model, context: Context, options: StreamOptions | None = None
 ) -> EventStream:
-    """Send a request with a thinking level the model supports and an output that fits its window."""
+    """Send a request with a thinking level the model supports and an output that fits its
+    window."""
     return models().stream_simple(model, context, options)
 
 

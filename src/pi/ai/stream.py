@@ -74,7 +74,8 @@ class EventStream:
         return self._ready.popleft()
 
     async def result(self) -> AssistantMessage:
-        """Returns the final message; its ``stop_reason`` is ``error`` or ``aborted`` if it failed."""
+        """Returns the final message; its ``stop_reason`` is ``error`` or ``aborted`` if it
+        failed."""
         while self._builder.final is None:
             await self._wait_for_more()
         return self._builder.final

@@ -60,7 +60,8 @@ def message_tokens(message: Message) -> int:
 
 
 def largest_answer(model: Model, messages: Sequence[Message]) -> int:
-    """Returns the output to request: the model's limit, or the rest of its window if that is known."""
+    """Returns the output to request: the model's limit, or the rest of its window if that
+    is known."""
     limit = model.max_tokens if model.max_tokens > 0 else USUAL_ANSWER
     if model.context_window <= 0:
         return limit

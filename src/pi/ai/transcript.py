@@ -18,7 +18,8 @@ class Instructions(Record):
 
 
 def conversation(context: Context) -> tuple[Message, ...]:
-    """Returns the messages of ``context``, with its prompt and tools as a leading system message."""
+    """Returns the messages of ``context``, with its prompt and tools as a leading system
+    message."""
     if context.system_prompt is UNSET and context.tools is UNSET:
         return tuple(context.messages)
     leading = SystemMessage(
@@ -56,7 +57,8 @@ def leading(messages: Iterable[Message]) -> tuple[SystemMessage, ...]:
 
 
 def render(system: Iterable[SystemMessage]) -> str:
-    """Renders the prompt: contents, then the sections after all patches, separated by blank lines."""
+    """Renders the prompt: contents, then the sections after all patches, separated by blank
+    lines."""
     contents: list[str] = []
     sections: dict[str, str | None] = {}
     for message in system:

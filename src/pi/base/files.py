@@ -121,7 +121,8 @@ def expand_home(path: str | Path, *, strict: bool = True) -> Path:
 
 
 def is_special_file(path: Path) -> bool:
-    """Whether ``path`` is a pipe, a socket or a device: opening or reading it can block for ever."""
+    """Whether ``path`` is a pipe, a socket or a device: opening or reading it can block for
+    ever."""
     found = _stat(path)
     return found is not None and not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode))
 

@@ -19,7 +19,8 @@ def uuid7(now_ms: int, random_bytes: RandomBytes) -> str:
 
 
 def short_id(taken: Container[str], random_bytes: RandomBytes) -> str:
-    """Returns eight hex digits that are not in ``taken``; a long random id if that keeps failing."""
+    """Returns eight hex digits that are not in ``taken``; a long random id if that keeps
+    failing."""
     for _ in range(100):
         candidate = random_bytes(4).hex()
         if candidate not in taken:

@@ -75,7 +75,8 @@ def sanitise_keeping_style(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Returns ``text`` for a title, a name or a status: sanitised, on one line, with single spaces."""
+    """Returns ``text`` for a title, a name or a status: sanitised, on one line, with single
+    spaces."""
     return " ".join(sanitise(text).split())
 
 

@@ -121,7 +121,7 @@ async def decode(call: Call, response: MemoryResponse) -> AssistantMessage:
             call, builder, lambda: events.extend(builder.take()), services
         )
         if builder.final is None:
-            raise BadAnswer("The answer ended without saying so.")
+            raise BadAnswer("The response ended without a final event.")
     except ProviderError as error:
         builder.fail(error)
     events += builder.take()

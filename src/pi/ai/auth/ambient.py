@@ -15,7 +15,6 @@ from typing import Literal
 from pi.ai.errors import AuthenticationFailed
 from pi.base.files import expand_home
 
-
 PROJECT_VARIABLES = ("GOOGLE_CLOUD_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT")
 """Name the project that is billed; the first one that is set counts."""
 LOCATION_VARIABLES = ("GOOGLE_VERTEX_LOCATION", "GOOGLE_CLOUD_LOCATION", "VERTEX_LOCATION")

@@ -148,7 +148,8 @@ def may_expand(text: str, environ: Mapping[str, str]) -> bool:
 
 
 def unresolved_reason(text: str, environ: Mapping[str, str]) -> str:
-    """Returns why ``text`` has no value, as the end of a sentence; the text itself may be secret."""
+    """Returns why ``text`` has no value, as the end of a sentence; the text itself may be
+    secret."""
     if text.startswith("!"):
         return "its command failed or printed nothing: run it in a terminal to see why"
     unset = [name for name in names_in(text) if not environ.get(name)]

@@ -48,7 +48,8 @@ _KINDS: dict[str, tuple[type[ApiKeyCredential | OAuthCredential], tuple[str, ...
 
 
 def decode(entry: object) -> Credential:
-    """Returns the credential of an entry; raises ``ValueError`` with the reason if it is invalid."""
+    """Returns the credential of an entry; raises ``ValueError`` with the reason if it is
+    invalid."""
     if not isinstance(entry, dict):
         raise ValueError("it is not an object")
     if entry.get("type") not in _KINDS:

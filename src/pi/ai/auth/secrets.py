@@ -121,7 +121,8 @@ def of_header(name: str, text: str) -> Secrets:
 
 
 def of_models_json(text: str) -> Secrets:
-    """Returns the secrets of ``models.json``: keys, headers, and every variable that it refers to."""
+    """Returns the secrets of ``models.json``: keys, headers, and every variable that it
+    refers to."""
     try:
         document = parse_relaxed(text)
     except ValueError:

@@ -119,7 +119,8 @@ def from_http(problem: HttpError) -> ProviderError:
 
 
 def from_body(first_bytes: bytes) -> ProviderError | None:
-    """Returns the error for a 200 response that was not an event stream; ``None`` if it was empty."""
+    """Returns the error for a 200 response that was not an event stream; ``None`` if it was
+    empty."""
     whole = _json(first_bytes)
     if whole and codes.is_error_object(whole):
         return from_error_object(whole)

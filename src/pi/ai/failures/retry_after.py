@@ -180,7 +180,8 @@ def _until(stamp: str, now_ms: int | None, zone: timezone) -> float | None:
 
 
 def _moment(stamp: str, zone: timezone) -> float | None:
-    """Returns seconds since 1970 of an ISO timestamp, in ``zone`` by default, or of an HTTP date."""
+    """Returns seconds since 1970 of an ISO timestamp, in ``zone`` by default, or of an HTTP
+    date."""
     try:
         moment = datetime.fromisoformat(stamp.replace("UTC", "Z").replace(" Z", "Z"))
         return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).timestamp()

@@ -1,4 +1,4 @@
-"""Whom we trust and who we are: one TLS context per client, built when https is first used."""
+"""TLS contexts: trusted authorities and client certificate, loaded when https is first used."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ logger = logging.getLogger(__name__)
 
 _EXTRA_CA_VARIABLES = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
 _PASSING = ("BAD_RECORD", "RECORD_LAYER", "INTERNAL_ERROR", "UNEXPECTED_EOF")
-"""Parts of OpenSSL's reason codes that speak of a damaged connection, not of a wrong partner."""
+"""Parts of OpenSSL's reason codes for a damaged connection, not a wrong certificate."""
 
 
 class TlsSettings(Record):
-    """What is added to the system's own trust; each value is a PEM file or PEM text itself."""
+    """Additions to the system's trust store; each value is a PEM file or PEM text."""
 
     extra_ca: str = ""
     client_certificate: str = ""
     client_key: str = ""
-    """Empty when the key stands in the same PEM as the certificate."""
+    """Empty if the key is in the same PEM as the certificate."""
     client_key_password: str = ""
 
 
 class TlsContext:
-    """The SSL context of one client, made once and off the event loop."""
+    """The SSL context of one client, created once in a thread."""
 
     def __init__(self, settings: TlsSettings, environ: Mapping[str, str]) -> None:
         self._settings = settings
@@ -40,22 +40,24 @@ class TlsContext:
         self._context: ssl.SSLContext | None = None
 
     async def get(self) -> ssl.SSLContext:
-        """The context; ``TlsFailed`` when the settings name something unusable."""
+        """Returns the context; raises ``TlsFailed`` if the settings are invalid."""
         if self._context is not None:
             return self._context
         return await asyncio.to_thread(self._build)
 
     def _build(self) -> ssl.SSLContext:
-        with self._lock:  # of threads: a cancelled request must not make the next one start anew
+        # between threads: a cancelled request must not make the next one start anew
+        with self._lock:
             if self._context is None:
                 self._context = build_context(self._settings, self._environ)
             return self._context
 
 
 def build_context(settings: TlsSettings, environ: Mapping[str, str]) -> ssl.SSLContext:
-    """A verifying client context: the system's authorities, the extra ones, our certificate."""
-    # Not create_default_context: from Python 3.13 on it refuses authorities without key
-    # identifiers, which companies still use.
+    """Returns a verifying client context: the system's authorities, the extra ones, our
+    certificate."""
+    # Not create_default_context: since Python 3.13 it refuses authorities without key identifiers,
+    # which companies still use.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.load_default_certs()
     context.set_alpn_protocols(["http/1.1"])
@@ -64,7 +66,7 @@ def build_context(settings: TlsSettings, environ: Mapping[str, str]) -> ssl.SSLC
             try:
                 _trust(context, source)
             except TlsFailed as error:
-                # Meant for other programs too: a stale one must not stop us, but is worth a line.
+                # The variable is meant for other programs too: a stale value is logged and ignored.
                 logger.warning("%s is ignored. %s", variable, error)
     if settings.extra_ca:
         _trust(context, settings.extra_ca)
@@ -74,7 +76,7 @@ def build_context(settings: TlsSettings, environ: Mapping[str, str]) -> ssl.SSLC
 
 
 def tls_failure(peer: str, error: ssl.SSLError) -> HttpError:
-    """The error for a TLS error with ``peer``: a passing one, or one that will stay."""
+    """Returns the error for a TLS failure with ``peer``: temporary or permanent."""
     reason = error.reason or ""
     if isinstance(error, ssl.SSLEOFError) or any(word in reason for word in _PASSING):
         return ConnectionLost(f"The TLS connection to {peer} broke: {_reason(error)}.")
@@ -97,7 +99,8 @@ def _trust(context: ssl.SSLContext, source: str) -> None:
 
 
 def _is_system_bundle(path: str) -> bool:
-    system = ssl.get_default_verify_paths().cafile or ""  # absent where the system is not OpenSSL's
+    # None where OpenSSL does not use the system's store
+    system = ssl.get_default_verify_paths().cafile or ""
     return os.path.realpath(path) == os.path.realpath(system)
 
 
@@ -121,11 +124,12 @@ def _unusable(what: str, source: str, error: Exception) -> TlsFailed:
 
 @contextlib.contextmanager
 def _file_of(source: str) -> Iterator[str]:
-    """The path of ``source``; PEM text goes through a private file, as OpenSSL reads only files."""
+    """Returns the path of ``source``; PEM text is written to a private file, as OpenSSL reads only
+    files."""
     if not _is_pem(source):
         yield source
         return
-    from pathlib import Path  # this and the next only for PEM text: 8 ms
+    from pathlib import Path  # lazy, as the next import: only for PEM text, 8 ms
     from tempfile import mkstemp
 
     descriptor, path = mkstemp(suffix=".pem")

@@ -88,7 +88,8 @@ def refusal_in(output: str, errors: str) -> Refusal | None:
 
 
 def read_report(report: bytes) -> list[ReportedWheel]:
-    """Returns the distributions of pip's report; raises ``msgspec.MsgspecError`` if it is invalid."""
+    """Returns the distributions of pip's report; raises ``msgspec.MsgspecError`` if it is
+    invalid."""
     return [
         ReportedWheel(
             name=item.metadata.name,

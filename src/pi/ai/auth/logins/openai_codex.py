@@ -94,7 +94,8 @@ def account_id(token: str) -> str | None:
 async def _device_login(
     ui: LoginUI, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> Tokens:
-    """OpenAI's device flow returns a code and a verifier, which are exchanged for tokens as usual."""
+    """OpenAI's device flow returns a code and a verifier, which are exchanged for tokens as
+    usual."""
     fields = {"client_id": settings.client_id}
     answer = await post_form(
         http, settings.device_url, fields, encoding="json", headers=settings.headers

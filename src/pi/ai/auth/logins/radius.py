@@ -42,7 +42,8 @@ async def refresh(
 
 
 def _complete(settings: LoginSettings) -> LoginSettings:
-    """Returns the endpoints of the gateway that serves the models, unless the settings name others."""
+    """Returns the endpoints of the gateway that serves the models, unless the settings name
+    others."""
     oauth = _oauth(settings)
     return replace(
         settings,

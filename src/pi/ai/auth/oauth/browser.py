@@ -213,10 +213,8 @@ def _base64url(data: bytes) -> str:
 LOGIN_SECONDS = 15 * 60.0
 """Timeout of a login in the browser."""
 
-_LOCAL_BROWSER = (
-    "Log in in your browser. If it runs on another machine, paste the address it ends at."
-)
-_REMOTE_BROWSER = "Log in in your browser, then paste the address that it ends at."
+_IN_BROWSER = "Log in in your browser. If it runs on another machine, paste the address it ends at."
+_PASTE = "Log in in your browser, then paste the address that it ends at."
 
 
 async def browser_login(
@@ -270,9 +268,7 @@ async def browser_code(
         ui.notify(
             LoginInfo(message=f"{listener.redirect_uri} cannot be used: another program has it.")
         )
-    ui.notify(
-        AuthUrl(url=url, instructions=_LOCAL_BROWSER if listener.listening else _REMOTE_BROWSER)
-    )
+    ui.notify(AuthUrl(url=url, instructions=_IN_BROWSER if listener.listening else _PASTE))
     returned = asyncio.create_task(listener.code(), name="browser")
     pasted = asyncio.create_task(_pasted(ui, state), name="paste")
     too_late = asyncio.create_task(clock.sleep(LOGIN_SECONDS), name="patience")
