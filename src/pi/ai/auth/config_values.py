@@ -75,7 +75,7 @@ class SingleFlight(Generic[T]):
 
 COMMAND_SECONDS = 60.0
 """Timeout of a command: a password manager may have to ask the user first."""
-MOST_OUTPUT = 64 * 1024
+MAX_OUTPUT_BYTES = 64 * 1024
 SHORTEST_SECRET = 6
 """Shorter values are more likely to be a word than a secret."""
 MAX_REMEMBERED = 1000
@@ -192,7 +192,7 @@ async def _output(command: str, environ: Mapping[str, str], cwd: Path) -> str | 
             cwd=cwd,
             env=processes.with_absolute_path(processes.without(environ, ())),
             timeout=COMMAND_SECONDS,
-            max_output=MOST_OUTPUT,
+            max_output=MAX_OUTPUT_BYTES,
         )
     except PiError as error:
         log.info("a command for a key could not be started: %s", error)

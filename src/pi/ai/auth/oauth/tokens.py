@@ -119,10 +119,10 @@ def refusal(answer: TokenResponse, clock: Clock) -> ProviderError:
         return GrantRefused(
             f"The server refused: {message}", status=answer.status, code=answer.code
         )
-    error = from_status(answer.status, answer.headers, answer.raw, clock)
-    if isinstance(error, RateLimited):
-        return error
-    return ProviderUnavailable(error.message, status=answer.status, code=answer.code)
+    failure = from_status(answer.status, answer.headers, answer.raw, clock)
+    if isinstance(failure, RateLimited):
+        return failure
+    return ProviderUnavailable(failure.message, status=answer.status, code=answer.code)
 
 
 async def request_tokens(
