@@ -14,7 +14,7 @@ from pi.ai.models.model import Model
 from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.wire_support import exchange
 from pi.ai.wire_support.exchange import (
-    LONGEST_SILENCE,
+    MAX_SILENCE,
     KeepAliveLimit,
     Services,
     apply_payload_hook,
@@ -214,10 +214,10 @@ async def test_keep_alives_alone_do_not_keep_an_answer_going_for_ever() -> None:
     patience = KeepAliveLimit(CALL, clock)
     endless = KeepAliveLimit(replace(CALL, options=StreamOptions(timeout_ms=0)), clock)
 
-    await clock.advance(LONGEST_SILENCE)
+    await clock.advance(MAX_SILENCE)
     patience.heard(news=False)
     patience.heard(news=True)
-    await clock.advance(LONGEST_SILENCE)
+    await clock.advance(MAX_SILENCE)
     patience.heard(news=False)
     await clock.advance(1)
 

@@ -12,7 +12,7 @@ from pi.ai.errors import (
     QuotaExhausted,
     RateLimited,
 )
-from pi.ai.failures.classify import MOST_SHOWN
+from pi.ai.failures.classify import MAX_SHOWN
 from pi.ai.messages import Json
 from tests.ai.refusals import anthropic, google, openai, refused, wait
 
@@ -219,8 +219,8 @@ def test_the_message_shows_status_and_error_but_no_html(
 
 @pytest.mark.trap(7)
 def test_a_long_error_is_cut() -> None:
-    assert refused(400, "x" * 5000).message == f"400: {'x' * MOST_SHOWN}…"
-    assert len(refused(400, openai("y" * 5000)).message) < MOST_SHOWN + 10
+    assert refused(400, "x" * 5000).message == f"400: {'x' * MAX_SHOWN}…"
+    assert len(refused(400, openai("y" * 5000)).message) < MAX_SHOWN + 10
 
 
 def test_an_error_that_was_cut_off_is_read_as_far_as_it_goes() -> None:

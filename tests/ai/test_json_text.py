@@ -108,5 +108,5 @@ def test_what_is_not_json_is_shown(data: bytes) -> None:
 def test_whatever_comes_is_a_value_or_a_bad_answer(data: bytes) -> None:
     try:
         read_json(data)
-    except BadAnswer as problem:
-        assert len(problem.message) < 300
+    except BadAnswer as error:
+        assert len(error.message) < 300

@@ -10,7 +10,7 @@ from pi.ai.messages import Json
 from pi.ai.models.model import Model
 from pi.ai.request import Call, StreamOptions
 from pi.ai.wire_support.repairs import (
-    MOST_TOOLS,
+    MAX_DROPPED_TOOLS,
     NO_REPAIRS,
     Repairs,
     repair_note,
@@ -97,7 +97,7 @@ async def test_tools_are_not_given_up_for_ever() -> None:
         await asked.ask()
 
     assert [len(payload["without"].tools) for payload in asked.delivered] == [
-        *range(MOST_TOOLS + 1)
+        *range(MAX_DROPPED_TOOLS + 1)
     ]
 
 

@@ -150,7 +150,7 @@ async def test_a_stale_lock_is_taken_over_and_not_removed_by_its_late_holder(
     file = tmp_path / "file"
     turn = ExitStack()
 
-    late = turn.enter_context(DirectoryLock(file, clock=clock))  # which nobody refreshes
+    late = turn.enter_context(DirectoryLock(file, clock=clock))  # not refreshed
     await clock.advance(9)
     await refused(DirectoryLock(file, clock=clock, wait=0))
     await clock.advance(2)

@@ -111,7 +111,7 @@ def test_a_new_file_is_private_unless_the_umask_is_to_decide(tmp_path: Path) -> 
 
 @posix
 @pytest.mark.trap(283)
-def test_a_later_write_keeps_the_mode_that_somebody_has_set(tmp_path: Path) -> None:
+def test_a_later_write_keeps_the_mode_that_the_user_has_set(tmp_path: Path) -> None:
     file = tmp_path / "auth.json"
     modes = []
     for mode in (0o400, 0o640, 0o4755):
@@ -124,7 +124,7 @@ def test_a_later_write_keeps_the_mode_that_somebody_has_set(tmp_path: Path) -> N
 
 
 @posix
-def test_nobody_else_may_write_a_private_file_that_was_open_to_them(tmp_path: Path) -> None:
+def test_group_and_others_lose_the_right_to_write_a_private_file(tmp_path: Path) -> None:
     private, of_user = tmp_path / "trust.json", tmp_path / "notes.txt"
     for file in (private, of_user):
         file.write_bytes(b"old")
@@ -250,11 +250,11 @@ def test_a_regular_file_is_read_up_to_a_limit(tmp_path: Path) -> None:
     path = tmp_path / "f"
     path.write_bytes(b"x" * 1000)
 
-    assert read_regular(path, most=1000) == b"x" * 1000
+    assert read_regular(path, max_bytes=1000) == b"x" * 1000
     with pytest.raises(OSError, match="it is larger than 999 bytes"):
-        read_regular(path, most=999)
+        read_regular(path, max_bytes=999)
     with pytest.raises(FileAccessError, match=r"Cannot read .*f: it is larger than 999 bytes\."):
-        read_if_exists(path, most=999)
+        read_if_exists(path, max_bytes=999)
     assert read_if_exists(tmp_path / "gone") is None
 
 
@@ -262,7 +262,7 @@ def test_a_regular_file_is_read_up_to_a_limit(tmp_path: Path) -> None:
 def test_a_file_that_says_it_is_empty_is_read_as_well() -> None:
     assert b"VmPeak" in read_regular(Path("/proc/self/status"))
     with pytest.raises(OSError, match="larger than 10 bytes"):
-        read_regular(Path("/proc/self/status"), most=10)
+        read_regular(Path("/proc/self/status"), max_bytes=10)
 
 
 @posix

@@ -196,8 +196,8 @@ def test_a_bad_line_says_why_and_how_it_begins(line: bytes, reason: str, excerpt
 def test_any_bytes_are_a_value_or_a_bad_line(line: bytes) -> None:
     try:
         encode_line(decode_line(line))
-    except BadLine as problem:
-        assert len(problem.excerpt) <= 60
+    except BadLine as error:
+        assert len(error.excerpt) <= 60
 
 
 @pytest.mark.parametrize("depth", [1, 100, 20_000])

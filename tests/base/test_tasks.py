@@ -136,16 +136,16 @@ async def test_what_ends_by_itself_is_waited_for_and_nothing_else() -> None:
 
 async def test_a_signal_wakes_all_that_wait_and_none_that_come_later() -> None:
     signal = Notifier()
-    signal.tell()  # nobody waits
+    signal.notify()  # without a waiter
     first = [asyncio.create_task(signal.wait()) for _ in range(2)]
     await asyncio.sleep(0)
 
-    signal.tell()
+    signal.notify()
     later = asyncio.create_task(signal.wait())
     await asyncio.gather(*first)
 
     assert not later.done()
-    signal.tell()
+    signal.notify()
     await later
 
 

@@ -108,7 +108,7 @@ def test_clean_text_is_returned_itself() -> None:
     assert StreamSanitiser().feed(text) is text
 
 
-def test_styles_survive_where_they_are_wanted() -> None:
+def test_styles_survive_in_sanitise_keeping_style() -> None:
     styled = "\x1b[1;38:5:9mred\x1b[m plain"
 
     assert sanitise_keeping_style(styled) == styled

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.auth.config_values import (
-    MOST_USED,
+    MAX_REMEMBERED,
     CommandCache,
     escape,
     expand,
@@ -130,14 +130,14 @@ def test_why_there_is_no_value_is_told_without_the_value() -> None:
 
 
 def test_the_secrets_that_were_used_are_remembered_up_to_a_number() -> None:
-    for number in range(MOST_USED + 1):
+    for number in range(MAX_REMEMBERED + 1):
         remember_used(f"secret {number}")
     remember_used("secret 1")
     remember_used("")
     remember_used(None)
 
     used = used_secrets()
-    assert len(used) == MOST_USED
+    assert len(used) == MAX_REMEMBERED
     assert (used[0], used[-1]) == ("secret 2", "secret 1")
 
 

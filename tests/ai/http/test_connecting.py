@@ -318,7 +318,7 @@ async def test_https_goes_through_a_tunnel_of_the_proxy(
 @pytest.mark.parametrize(
     ("answer", "error", "words"),
     [
-        (b"HTTP/1.1 407 No\r\nContent-Length: 2\r\n\r\nno", ProxyFailed, "wants a user name"),
+        (b"HTTP/1.1 407 No\r\nContent-Length: 2\r\n\r\nno", ProxyFailed, "requires a user name"),
         (b"HTTP/1.1 403 Forbidden\r\n\r\n", ProxyFailed, "refuses to connect"),
         (b"HTTP/1.1 502 Bad Gateway\r\n\r\n", ConnectFailed, "cannot reach far.example:443"),
         (b"", ConnectionLost, "did not answer"),

@@ -113,7 +113,7 @@ async def test_a_proxy_with_a_password_refuses_strangers(
         HttpClient(environ={}, proxy=proxy) as client,
     ):
         for scheme in ("http", "https"):
-            with pytest.raises(ProxyFailed, match="wants a user name and a password"):
+            with pytest.raises(ProxyFailed, match="requires a user name and a password"):
                 await client.request(HttpRequest(url=f"{scheme}://127.0.0.1:{server.port}/"))
 
     assert server.connections == 0

@@ -121,7 +121,7 @@ async def decode(call: Call, response: MemoryResponse) -> AssistantMessage:
             call, builder, lambda: events.extend(builder.take()), services
         )
         if builder.final is None:
-            raise BadAnswer("The answer ended without saying so.")
+            raise BadAnswer("The response ended without a final event.")
     except ProviderError as error:
         builder.fail(error)
     events += builder.take()
@@ -158,8 +158,8 @@ async def problem_of(recorded: Recording, pieces: Sequence[bytes]) -> BaseExcept
     try:
         with time_limit(SECONDS_PER_INPUT):
             await decode(call_of(model, MESSAGES), response)
-    except (Exception, Hang) as problem:
-        return problem
+    except (Exception, Hang) as error:
+        return error
     return None
 
 

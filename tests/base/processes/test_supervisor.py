@@ -118,7 +118,7 @@ async def test_a_reaper_that_its_command_stops_goes_on() -> None:
 async def test_a_reaper_that_hangs_is_killed_with_its_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(supervised, "_PATIENCE", 0.2)
+    monkeypatch.setattr(supervised, "_GRACE_SECONDS", 0.2)
     script = f"DIR={tmp_path}; {NOTE} note shell; echo $PPID; exec sleep 600"
     async with await bash(script) as child:
         reaper = int(await child.output.readline())

@@ -65,7 +65,7 @@ async def test_output_and_errors_come_together_in_the_order_of_writing() -> None
     assert await run("echo a; echo b >&2; echo c") == (Exit(exit_code=0), "a\r\nb\r\nc\r\n")
 
 
-async def test_a_signal_is_told_by_the_exit_code() -> None:
+async def test_a_signal_is_reported_by_the_exit_code() -> None:
     assert (await run("kill -9 $$"))[0] == Exit(exit_code=137)
 
 
@@ -136,6 +136,6 @@ async def test_a_background_process_that_never_stops_talking_does_not_hold_the_e
         await child.terminate(grace=0)
 
 
-async def test_a_folder_that_is_gone_is_told_before_anything_runs() -> None:
+async def test_a_missing_folder_is_reported_before_anything_runs() -> None:
     with pytest.raises(SpawnFailed, match="the working directory /no/such does not exist"):
         await ChildTerminal().spawn(["true"], cwd=HERE / "no" / "such", env=ENV)

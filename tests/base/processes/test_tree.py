@@ -105,7 +105,7 @@ async def test_cancelling_a_start_at_any_point_leaves_nothing_behind(turns: int)
     assert [entry.pid for entry in processes(name).values() if entry.marked] == []
     await asyncio.sleep(0)
     del task
-    gc.collect()  # tells of a pipe that is still open
+    gc.collect()  # warns of a pipe that is still open
 
 
 async def test_a_program_may_clean_up_when_it_is_terminated() -> None:
@@ -185,7 +185,7 @@ async def test_a_program_that_was_stopped_can_clean_up() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ps has nothing to agree with")
-async def test_ps_and_proc_tell_the_same_of_a_tree() -> None:
+async def test_ps_and_proc_report_the_same_tree() -> None:
     script = f"export ODD=$'two\\nlines'; sleep 300 & echo $! ${MARKER}; wait"
     async with await bash(script) as child:
         background, name = (await child.output.readline()).decode().split()

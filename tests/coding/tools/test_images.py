@@ -157,7 +157,7 @@ def test_a_damaged_file_is_left_out(cut: int) -> None:
 
 
 def test_a_picture_that_would_fill_the_memory_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "MOST_PIXELS", 1000)
+    monkeypatch.setattr(pictures, "MAX_PIXELS", 1000)
 
     prepared = prepare_image(encoded(Pillow.new("1", (100, 100)), "PNG"), PNG, LIMITS)
 

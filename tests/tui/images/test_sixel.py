@@ -31,7 +31,7 @@ def test_invalid_image_data_raises() -> None:
 
 
 def test_a_picture_with_too_many_pixels_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "MOST_PIXELS", 1000)
+    monkeypatch.setattr(pictures, "MAX_PIXELS", 1000)
 
     with pytest.raises(OSError, match="40x40 pixels exceed the limit"):
         protocols.encode(make_picture("PNG", 40, 40), PixelSize(8, 8))

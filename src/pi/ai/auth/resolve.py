@@ -1,7 +1,7 @@
-"""Which credential opens a provider's door: given, stored, configured, or of the environment.
+"""Chooses the credential for a provider: given, stored, configured, or from the environment.
 
-The first that is there counts. What is there and does not work is an error and never a reason to
-take the next one: that might be somebody else's money.
+The first one found is used. If it does not work, that is an error and never a reason to fall back
+to the next one: that might bill another account.
 """
 
 from __future__ import annotations
@@ -27,25 +27,22 @@ if TYPE_CHECKING:
     from pi.ai.http.client import HttpClient
 
 
-# A credential that was found, and what to tell the person about it.
-
-
 MODELS_JSON = "models.json"
 
 
 class ResolvedCredential(Record):
-    """What a request takes along, and where that comes from."""
+    """The credential of a request, and its source."""
 
     access: Access
     source: str
     """``--api-key``, the path of the store, ``models.json``, a variable or a cloud."""
     subscription: bool = False
-    """Whether a plan pays, not the single request."""
+    """Whether a plan is used instead of paying per request."""
     unused: tuple[str, ...] = ()
-    """Sources of other credentials that are there and stay unused."""
+    """Sources of other credentials that exist and are not used."""
 
     def who_pays(self) -> str:
-        """A sentence for the person."""
+        """Returns a sentence for the user about who is billed."""
         if self.access.kind == "none":
             return "No key is needed."
         if self.subscription:
@@ -62,18 +59,18 @@ class MissingCredentials(Record):
     """Why requests to a provider have no credentials."""
 
     problem: str = ""
-    """What is wrong with those that were configured; empty when there are none at all."""
+    """What is wrong with the configured ones; empty if there are none at all."""
     advice: str = ""
 
     def explain(self) -> str:
-        """Both as one text."""
+        """Returns both as one text."""
         return f"{self.problem} {self.advice}".strip()
 
 
 def unused_sources(
     provider: Provider, environ: Mapping[str, str], configured_key: str | None
 ) -> tuple[str, ...]:
-    """Where further credentials are, which a login makes superfluous."""
+    """Returns the sources of further credentials, which a login overrides."""
     names = (*provider.token_variables, *provider.key_variables)
     found = tuple(name for name in names if environ.get(name))
     return (MODELS_JSON, *found) if configured_key else found
@@ -93,18 +90,18 @@ async def resolve(
     clients: Mapping[str, Json] = NO_CLIENTS,
     cwd: Path = Path(),
 ) -> ResolvedCredential | None:
-    """The credential to use; ``None`` when there is none at all.
+    """Returns the credential to use; ``None`` if there is none at all.
 
-    ``configured_key`` is that of models.json, ``base_url`` the model's own address if it is not
-    the provider's, ``clients`` the setting of that name, ``min_expiry`` how many seconds a token
-    must live. Raises ``AuthenticationFailed`` for what is there and does not work, and another
-    ``ProviderError`` for what may pass.
+    ``configured_key`` is that of models.json, ``base_url`` the model's own URL if it is not the
+    provider's, ``clients`` the setting of that name, ``min_expiry`` how many seconds a token must
+    remain valid. Raises ``AuthenticationFailed`` for a credential that does not work, and another
+    ``ProviderError`` for temporary failures.
     """
     try:
         stored = await storage.get(provider.id)
-    except FileAccessError as problem:
+    except FileAccessError as error:
         if not explicit_key:
-            raise AuthenticationFailed(problem.message, hint=problem.hint) from problem
+            raise AuthenticationFailed(error.message, hint=error.hint) from error
         stored = None
     variables = _variables(environ, stored)
     found: ResolvedCredential | None
@@ -137,11 +134,11 @@ def is_configured(
     environ: Mapping[str, str],
     configured_key: str | None = None,
 ) -> bool:
-    """Whether there seem to be credentials, without network, commands or waiting."""
+    """Whether credentials seem to exist, without network, commands or waiting."""
     try:
         stored = storage.peek(provider.id)
     except FileAccessError:
-        stored = None  # resolve() says what is wrong with it
+        stored = None  # resolve() reports the reason
     variables = _variables(environ, stored)
     if not all(variables.get(name) for name in _needed(provider, provider.base_url)):
         return False
@@ -160,11 +157,11 @@ def missing(
     environ: Mapping[str, str],
     configured_key: str | None = None,
 ) -> MissingCredentials:
-    """Why there are no credentials and how to get some, without network or commands."""
+    """Returns why there are no credentials and how to get some, without network or commands."""
     try:
         stored = storage.peek(provider.id)
-    except FileAccessError as problem:
-        return MissingCredentials(problem=problem.message, advice=problem.hint)
+    except FileAccessError as error:
+        return MissingCredentials(problem=error.message, advice=error.hint)
     variables = _variables(environ, stored)
     if not isinstance(stored, OAuthCredential):
         own = stored.key if stored is not None else None
@@ -182,7 +179,7 @@ def missing(
 
 
 def how_to_get(provider: Provider) -> str:
-    """What to do for credentials of a provider."""
+    """Returns how to get credentials of a provider."""
     ways = [f"set {name}" for name in (provider.key_variables or provider.token_variables)[:1]]
     if provider.ambient:
         ways.append(ambient.WAYS[provider.ambient])
@@ -191,7 +188,7 @@ def how_to_get(provider: Provider) -> str:
 
 
 def fill_placeholders(url: str, variables: Mapping[str, str]) -> str:
-    """``url`` with each ``{NAME}`` replaced by that variable."""
+    """Returns ``url`` with each ``{NAME}`` replaced by that variable."""
     for name, value in variables.items():
         url = url.replace(f"{{{name}}}", value)
     return url
@@ -210,7 +207,7 @@ async def _logged_in(
     min_expiry: float,
     clients: Mapping[str, Json],
 ) -> ResolvedCredential:
-    # Not at the top: most people have a key.
+    # Lazy: most users have a key.
     from pi.ai.auth.login import load_login
     from pi.ai.auth.refresh import refresh_if_expiring
 
@@ -226,11 +223,11 @@ async def _logged_in(
             clock=clock,
             min_expiry=min_expiry,
         )
-    except FileAccessError as problem:
+    except FileAccessError as error:
         raise AuthenticationFailed(
-            f"The login to {provider.name} could not be renewed: {problem.message}",
-            hint=problem.hint,
-        ) from problem
+            f"The login to {provider.name} could not be renewed: {error.message}",
+            hint=error.hint,
+        ) from error
     access = login.access(credential, settings)
     return ResolvedCredential(
         access=access, source=storage.where, subscription=settings.subscription
@@ -277,7 +274,7 @@ def _from_environment(
     for name in provider.key_variables:
         if key := variables.get(name):
             return ResolvedCredential(access=_key(key), source=name)
-    # An entry that only has variables says on purpose: use the cloud's chain with these.
+    # An entry with only variables means: use the cloud's chain with these.
     if cloud and (own or ambient.has_credentials(cloud, variables)):
         return ResolvedCredential(access=Access(kind="ambient"), source=ambient.NAMES[cloud])
     if not provider.needs_key:
@@ -293,16 +290,16 @@ def _variables(environ: Mapping[str, str], stored: Credential | None) -> dict[st
 def _of_cloud(
     cloud: Literal["aws", "google"], variables: Mapping[str, str], stored: Credential | None
 ) -> Mapping[str, str]:
-    """The variables that the chain of ``cloud`` looks at.
+    """Returns the variables for the chain of ``cloud``.
 
-    A profile that was chosen for pi beats what happens to be in the environment.
+    A profile chosen for pi takes precedence over keys in the environment.
     """
     own = stored.env if isinstance(stored, ApiKeyCredential) else {}
     return own if ambient.has_credentials(cloud, own) else variables
 
 
 def _needed(provider: Provider, url: str) -> list[str]:
-    """The variables that ``url`` consists of; an address in models.json may be complete."""
+    """Returns the variables that ``url`` requires; a URL in models.json may be complete."""
     return [name for name in provider.needed_variables if f"{{{name}}}" in url]
 
 
@@ -317,7 +314,7 @@ def _placed(
     variables: Mapping[str, str],
     base_url: str | None,
 ) -> Access:
-    """``access`` with the provider's variables, and its address where these are part of it."""
+    """Returns ``access`` with the provider's variables, and its URL if they are part of it."""
     url = base_url or provider.base_url
     names = _needed(provider, url)
     missing = [name for name in names if not variables.get(name)]

@@ -1,4 +1,4 @@
-"""Getting a credential from a person into the store."""
+"""Logs the user in and stores the new credential."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pi.ai.messages import Json
 from pi.ai.provider import Provider
 from pi.base.clock import Clock
 
-if TYPE_CHECKING:  # typing in a key must not load the HTTP client
+if TYPE_CHECKING:  # entering a key must not load the HTTP client
     from pi.ai.http.client import HttpClient
 
 
@@ -31,9 +31,9 @@ async def sign_in(
     configured_key: str | None = None,
     clients: Mapping[str, Json] = NO_CLIENTS,
 ) -> OAuthCredential:
-    """Log in through the provider's login; what it gave is stored when this returns.
+    """Log in through the provider's login; the credential is stored when this returns.
 
-    The person is told what is not known about the login, and at the end who pays from now on.
+    The user is shown what is unknown about the login, and at the end who is billed from now on.
     """
     login, settings = load_login(provider), login_settings(provider, clients)
     replaced = await _stored_before(storage, ui, provider)
@@ -55,7 +55,7 @@ async def sign_in(
 async def sign_in_with_key(
     provider: Provider, ui: LoginUI, *, storage: AuthStorage
 ) -> ApiKeyCredential:
-    """Ask for an API key and for the variables that belong to it, and store them."""
+    """Ask for an API key and its variables, and store them."""
     replaced = await _stored_before(storage, ui, provider)
     key = (
         await ui.ask(LoginPrompt(kind="secret", message=f"API key for {provider.name}:"))
@@ -73,9 +73,9 @@ async def sign_in_with_key(
 
 
 async def _stored_before(storage: AuthStorage, ui: LoginUI, provider: Provider) -> str:
-    """What will be replaced, as a sentence; makes sure that there is something to save to.
+    """Returns a sentence about what will be replaced; checks that the store is writable.
 
-    Asked before the login, not after: nobody wants to log in twice.
+    This happens before the login, so that a failure does not force the user to log in twice.
     """
     try:
         match (await storage.list()).get(provider.id):
@@ -85,13 +85,13 @@ async def _stored_before(storage: AuthStorage, ui: LoginUI, provider: Provider) 
                 return " It replaces the login that was stored."
             case None:
                 return ""
-    except StoreDamaged as problem:
+    except StoreDamaged as error:
         choices = (
             LoginChoice(id="aside", label="Move it aside and start with an empty one"),
             LoginChoice(id="stop", label="Leave it and stop here"),
         )
-        prompt = LoginPrompt(kind="select", message=problem.message, choices=choices)
+        prompt = LoginPrompt(kind="select", message=error.message, choices=choices)
         if await ui.ask(prompt) != "aside":
-            raise LoginCancelled(problem.message, hint=problem.hint) from problem
+            raise LoginCancelled(error.message, hint=error.hint) from error
     ui.notify(LoginInfo(message=f"The old credentials are now in {await storage.set_aside()}."))
     return ""

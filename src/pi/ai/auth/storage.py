@@ -1,4 +1,4 @@
-"""The credential store: one credential per provider, seen as it is now by every process."""
+"""AuthStorage: one credential per provider, in a file shared by all processes or in memory."""
 
 from __future__ import annotations
 
@@ -31,51 +31,51 @@ from pi.base.tasks import finish_despite_cancel
 log = logging.getLogger(__name__)
 
 
-# Where credentials are kept: pi's ``auth.json``, or memory.
+# Backends: pi's ``auth.json``, or memory.
 
 
 LOCK_SECONDS = 60.0
-"""How long to wait for a turn: longer than a refresh of another process may take."""
+"""How long to wait for the lock: longer than a refresh of another process may take."""
 
 
 class StoreTransaction(Protocol):
-    """The time in which nobody else writes."""
+    """Exclusive write access to the store."""
 
     def read(self) -> Json:
-        """The entries as they are now."""
+        """Returns the current entries."""
         ...
 
     async def write(self, entries: Json) -> None:
-        """Replace all entries, or raise ``FileLocked`` if the turn was lost."""
+        """Replace all entries; raises ``FileLocked`` if the lock was lost."""
         ...
 
     def set_aside(self) -> str:
-        """Start with no entries; says where the old ones are now."""
+        """Start with no entries; returns where the old ones are now."""
         ...
 
 
 class CredentialBackend(Protocol):
-    """Entries by provider; what an entry holds is not known here."""
+    """Entries by provider; their content is opaque here."""
 
     @property
     def where(self) -> str:
-        """What to call the place in a message."""
+        """The name of the store in messages."""
         ...
 
     def read(self) -> Json:
-        """The entries as they are now, without waiting for a turn."""
+        """Returns the current entries, without waiting for the lock."""
         ...
 
     def turn(self) -> AbstractAsyncContextManager[StoreTransaction]:
-        """Wait for a turn and hold it."""
+        """Wait for the lock and hold it."""
         ...
 
 
 class CredentialFile:
-    """A JSON file for the owner alone, shared with other processes and with the original pi.
+    """A JSON file with access for the owner only, shared with other processes and the original pi.
 
-    Reading needs no turn: a file is replaced as a whole. Writing goes by the lock directory beside
-    the file. A file that is not JSON is reported and stays as it is.
+    Reading needs no lock: a file is replaced as a whole. Writing uses the lock directory beside the
+    file. A file that is not JSON is reported and not changed.
     """
 
     def __init__(self, path: Path, *, clock: Clock, wait: float = LOCK_SECONDS) -> None:
@@ -89,41 +89,41 @@ class CredentialFile:
         return str(self._path)
 
     def read(self) -> Json:
-        """The entries; none if there is no file yet."""
+        """Returns the entries; none if there is no file yet."""
         data = read_if_exists(self._path)
         if data is None:
             return {}
         try:
             return msgspec.json.decode(data, type=Json)
-        except UNREADABLE as problem:
+        except UNREADABLE as error:
             raise StoreDamaged(
-                f"{self._path} is not a JSON object: {problem}.",
-                hint="Repair it by hand, or move it away and log in again; pi leaves it as it is.",
-            ) from problem
+                f"{self._path} is not a JSON object: {error}.",
+                hint="Repair it by hand, or move it away and log in again; pi does not change it.",
+            ) from error
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[StoreTransaction]:
-        """Hold the lock directory, which is kept fresh meanwhile."""
+        """Hold the lock directory, which is refreshed meanwhile."""
         private_directory(self._path.parent)
         async with DirectoryLock(self._path, wait=self._wait, clock=self._clock) as lock:
             yield _FileTurn(self, lock)
 
     def replace(self, entries: Json) -> None:
-        """Write the whole file; only for who holds a turn."""
+        """Write the whole file; requires the lock."""
         if sys.platform != "win32":
-            with suppress(OSError):  # not there yet, or not ours
+            with suppress(OSError):  # it does not exist yet, or belongs to another user
                 if self._path.stat().st_mode & 0o077:
                     self._path.chmod(PRIVATE)
         data = msgspec.json.format(msgspec.json.encode(entries), indent=2)
         replace_file(self._path, data)
 
     def move_away(self) -> Path:
-        """Give the file another name, which is returned; only for who holds a turn."""
+        """Rename the file and return its new name; requires the lock."""
         new = self._path.with_name(f"{self._path.name}.damaged-{self._clock.now_ms()}")
         try:
             return self._path.replace(new)
-        except OSError as problem:
-            raise FileAccessError(f"Cannot move {self._path}: {problem.strerror}.") from problem
+        except OSError as error:
+            raise FileAccessError(f"Cannot move {self._path}: {error.strerror}.") from error
 
 
 class _FileTurn:
@@ -136,7 +136,7 @@ class _FileTurn:
 
     async def write(self, entries: Json) -> None:
         self._lock.check()
-        # In a thread because of fsync; to its end, or it would be written after our turn.
+        # In a thread because of fsync; not cancelled, or it would be written after the lock ended.
         await finish_despite_cancel(asyncio.to_thread(self._file.replace, entries))
 
     def set_aside(self) -> str:
@@ -145,7 +145,7 @@ class _FileTurn:
 
 
 class CredentialMemory:
-    """Entries that end with the process: for tests, and for programs with a store of their own."""
+    """Entries in memory: for tests, and for programs with a store of their own."""
 
     where = "memory"
 
@@ -154,37 +154,37 @@ class CredentialMemory:
         self._lock = asyncio.Lock()
 
     def read(self) -> Json:
-        """A copy of the entries."""
-        import copy  # only here, and this store is for tests and embedders
+        """Returns a copy of the entries."""
+        import copy  # lazy: this store is for tests and embedders only
 
         return copy.deepcopy(self._entries)
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[StoreTransaction]:
-        """Tasks take turns."""
+        """Hold the lock; tasks wait for each other."""
         async with self._lock:
             yield self
 
     async def write(self, entries: Json) -> None:
-        """Keep ``entries``."""
+        """Replace the entries."""
         self._entries = entries
 
     def set_aside(self) -> str:
-        """Forget everything."""
+        """Drop all entries."""
         self._entries = {}
         return "nowhere"
 
 
 Change: TypeAlias = Callable[[Credential | None], Awaitable[Credential | None]]
-"""Makes the new credential out of the old one; ``None`` stands for no credential."""
+"""Returns the new credential for the old one; ``None`` means no credential."""
 
 
 class AuthStorage:
     """Credentials in the file ``path`` (pi's ``auth.json``), or in memory without one.
 
-    Nothing is cached: a login made in another terminal is there with the next question. A change
+    Nothing is cached: a login made in another terminal takes effect with the next read. A change
     touches its provider's entry only and waits until no other process writes. Raises
-    ``FileAccessError``, as ``StoreDamaged`` when the file is not what it should be.
+    ``FileAccessError``, as ``StoreDamaged`` if the file is invalid.
     """
 
     def __init__(self, path: Path | None = None, *, clock: Clock | None = None) -> None:
@@ -194,62 +194,62 @@ class AuthStorage:
             else CredentialFile(path, clock=clock or SystemClock())
         )
         self.refreshes: SingleFlight[OAuthCredential] = SingleFlight()
-        """Refreshes under way, by provider: the tasks of this process share them."""
+        """Current refreshes by provider: the tasks of this process share them."""
         self.commands = CommandCache()
-        """What the ``!command`` keys of this store have printed: each runs once per process."""
+        """Outputs of the ``!command`` keys of this store: each runs once per process."""
 
     @property
     def where(self) -> str:
-        """What to call the store in a message: its path."""
+        """The name of the store in messages: its path."""
         return self._store.where
 
     def peek(self, provider: str) -> Credential | None:
-        """The credential, without waiting even if the file is being written by the original pi."""
+        """Returns the credential without waiting, even while the original pi writes the file."""
         return self._decode(provider, self._store.read())
 
     def entries(self) -> Json:
-        """The entries as they are written now, without waiting as in ``peek``."""
+        """Returns the current entries, without waiting as in ``peek``."""
         return self._store.read()
 
     async def get(self, provider: str) -> Credential | None:
-        """The credential of ``provider``."""
+        """Returns the credential of ``provider``."""
         return self._decode(provider, await self._read())
 
     async def list(self) -> dict[str, Credential]:
-        """All credentials by provider; entries of a kind that we do not know are left out."""
+        """Returns all credentials by provider; entries of an unknown kind are left out."""
         found: dict[str, Credential] = {}
         for provider, entry in (await self._read()).items():
             try:
                 found[provider] = decode(entry)
-            except ValueError as problem:
-                log.info("the entry %s in %s is skipped: %s", provider, self.where, problem)
+            except ValueError as error:
+                log.info("the entry %s in %s is skipped: %s", provider, self.where, error)
         return found
 
     async def set(self, provider: str, credential: Credential) -> None:
-        """Keep ``credential``; when this returns, it is on the disk."""
+        """Store ``credential``; it is on the disk when this returns."""
         async with self.turn() as turn:
             await turn.put(provider, credential)
 
     async def remove(self, provider: str) -> bool:
-        """Forget the credential; False if there was none."""
+        """Remove the credential; returns False if there was none."""
         async with self.turn() as turn:
             return await turn.put(provider, None)
 
     async def modify(self, provider: str, change: Change) -> Credential | None:
-        """Replace the credential by what ``change`` makes of it, while nobody else can write."""
+        """Replace the credential by the result of ``change``, under the lock."""
         async with self.turn() as turn:
             new = await change(turn.get(provider))
             await turn.put(provider, new)
             return new
 
     async def create(self) -> None:
-        """Have the file exist, as the original pi does at its first start."""
+        """Create the file if missing, as the original pi does at its first start."""
         async with self._store.turn() as turn:
             if not (entries := turn.read()):
                 await turn.write(entries)
 
     async def set_aside(self) -> str:
-        """Move a damaged file out of the way; says where it is now. A sound one stays."""
+        """Move an invalid file away; returns where it is now. A valid one stays."""
         async with self._store.turn() as turn:
             try:
                 turn.read()
@@ -259,7 +259,7 @@ class AuthStorage:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[LockedStore]:
-        """The time in which no other task or process writes."""
+        """Hold the lock: no other task or process writes."""
         async with self._store.turn() as turn:
             yield LockedStore(turn, self._decode)
 
@@ -267,7 +267,7 @@ class AuthStorage:
         try:
             return self._store.read()
         except StoreDamaged:
-            # The original pi writes in place: wait for it, and look again.
+            # The original pi writes in place: wait for it, and read again.
             async with self._store.turn() as turn:
                 return turn.read()
 
@@ -276,15 +276,15 @@ class AuthStorage:
             return None
         try:
             return decode(entries[provider])
-        except ValueError as problem:
+        except ValueError as error:
             raise StoreDamaged(
-                f'The entry "{provider}" in {self.where} cannot be used: {problem}.',
+                f'The entry "{provider}" in {self.where} cannot be used: {error}.',
                 hint=f"Repair it by hand, or log in again with /login {provider}.",
-            ) from problem
+            ) from error
 
 
 class LockedStore:
-    """The store while it is ours; see ``AuthStorage.turn``."""
+    """The store while it is locked; see ``AuthStorage.turn``."""
 
     def __init__(
         self, turn: StoreTransaction, decode_entry: Callable[[str, Json], Credential | None]
@@ -293,13 +293,13 @@ class LockedStore:
         self._decode = decode_entry
 
     def get(self, provider: str) -> Credential | None:
-        """The credential as it is now."""
+        """Returns the current credential."""
         return self._decode(provider, self._turn.read())
 
     async def put(self, provider: str, credential: Credential | None) -> bool:
-        """Keep or, with ``None``, forget it; False if that changes nothing.
+        """Store the credential or, with ``None``, remove it; returns False if nothing changed.
 
-        Raises ``FileLocked`` if the turn was lost meanwhile.
+        Raises ``FileLocked`` if the lock was lost meanwhile.
         """
         entries = self._turn.read()
         entry = None if credential is None else encode(credential)

@@ -1,4 +1,4 @@
-"""The bodies of image requests and answers, per API. Pure."""
+"""Records of image generation, and request and response bodies per API. Pure."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from pi.ai.messages import Image, Json, Usage
 from pi.ai.models.model import ModelCost
 from pi.base.records import Record
 
-# What is asked of a model that makes pictures, and what comes of it.
-
 
 class ImageModel(Record):
-    """A model that makes pictures."""
+    """An image model."""
 
     id: str
     name: str
@@ -28,33 +26,33 @@ class ImageModel(Record):
     provider: str
     base_url: str
     input: tuple[Literal["text", "image"], ...] = ("text",)
-    """With ``image`` it can change pictures it is given."""
+    """With ``image`` it can edit given pictures."""
     cost: ModelCost = ModelCost()
     headers: dict[str, str] | UnsetType = UNSET
 
 
 class ImageRequest(Record):
-    """What to make."""
+    """An image request."""
 
     prompt: str
     images: tuple[Image, ...] = ()
-    """Pictures to start from."""
+    """Input pictures."""
     count: int = 1
     size: str | None = None
     """``1024x1024`` or ``auto``."""
     aspect_ratio: str | None = None
-    """``16:9``, for providers that think in ratios."""
+    """``16:9``, for providers that take ratios."""
     quality: str | None = None
     extra: Json | UnsetType = UNSET
-    """Laid over the request body last."""
+    """Merged into the request body last."""
 
 
 class ImageResult(Record):
-    """What came of it; ``error_message`` says why there is nothing."""
+    """The result; ``error_message`` is set if there are no images."""
 
     images: tuple[Image, ...] = ()
     text: str = ""
-    """Words that came with the pictures."""
+    """Text that came with the images."""
     usage: Usage = Usage()
     stop_reason: Literal["stop", "error", "aborted"] = "stop"
     error_message: str | UnsetType = UNSET
@@ -72,7 +70,7 @@ class ImageHttpRequest(Record):
 
 
 class ImageHttpResponse(Record):
-    """What a body says."""
+    """The content of a response body."""
 
     images: tuple[Image, ...] = ()
     text: str = ""
@@ -80,32 +78,32 @@ class ImageHttpResponse(Record):
 
 
 class ImageFormat(Protocol):
-    """How one API is asked and understood."""
+    """Encodes requests and decodes responses of one API."""
 
     def ask(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
-        """The request."""
+        """Returns the HTTP request."""
         ...
 
     def authorization(self, key: str) -> tuple[str, str]:
-        """The header that carries the key."""
+        """Returns the header that carries the key."""
         ...
 
     def understand(self, body: Json) -> ImageHttpResponse:
-        """The answer; ``ProviderError`` when it has no picture."""
+        """Returns the decoded response; raises ``ProviderError`` if it has no image."""
         ...
 
 
 class _Bearer:
     def authorization(self, key: str) -> tuple[str, str]:
-        """The key as a bearer token."""
+        """Returns the key as a bearer token."""
         return "Authorization", f"Bearer {key}"
 
 
 class OpenAIImages(_Bearer):
-    """``/images/generations``, and ``/images/edits`` where there are pictures to start from."""
+    """``/images/generations``, and ``/images/edits`` if there are input pictures."""
 
     def ask(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
-        """JSON for a new picture, a form for a changed one."""
+        """JSON for a new picture, a form for an edited one."""
         fields = _without_none(
             {
                 "model": model.id,
@@ -125,7 +123,7 @@ class OpenAIImages(_Bearer):
         )
 
     def understand(self, body: Json) -> ImageHttpResponse:
-        """Pictures as base64; addresses are not followed."""
+        """Decodes base64 images; URLs are not followed."""
         kind = f"image/{body.get('output_format') or 'png'}"
         images = [
             Image(data=entry["b64_json"], mime_type=kind)
@@ -138,10 +136,10 @@ class OpenAIImages(_Bearer):
 
 
 class GoogleImages:
-    """``generateContent`` of a model that answers with pictures."""
+    """``generateContent`` of a model that responds with images."""
 
     def ask(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
-        """Words and pictures as parts of one turn."""
+        """Text and pictures as parts of one turn."""
         parts: list[Json] = [
             {"inlineData": {"mimeType": image.mime_type, "data": image.data}}
             for image in request.images
@@ -162,7 +160,7 @@ class GoogleImages:
         return "x-goog-api-key", key
 
     def understand(self, body: Json) -> ImageHttpResponse:
-        """Inline pictures and words of all candidates, without the model's thoughts."""
+        """Decodes inline images and text of all candidates, without thinking."""
         parts = [
             part
             for candidate in _objects(body.get("candidates"))
@@ -183,10 +181,10 @@ class GoogleImages:
 
 
 class OpenRouterImages(_Bearer):
-    """Chat completions whose answer has pictures beside the words."""
+    """Chat completions whose response has images beside the text."""
 
     def ask(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
-        """One user message; both modalities wanted back."""
+        """One user message; both modalities are requested."""
         content: list[Json] = [{"type": "text", "text": request.prompt}]
         content += [
             {"type": "image_url", "image_url": {"url": image.data_url}} for image in request.images
@@ -203,7 +201,7 @@ class OpenRouterImages(_Bearer):
         )
 
     def understand(self, body: Json) -> ImageHttpResponse:
-        """Pictures that came as data addresses."""
+        """Decodes images in data URLs."""
         messages = [_object(choice.get("message")) for choice in _objects(body.get("choices"))]
         images = [
             image
@@ -262,15 +260,15 @@ def _without_none(fields: Json) -> Json:
 
 
 def _boundary(images: Iterable[Image]) -> str:
-    """A line that cannot stand in base64-decoded pictures by accident; equal for equal input."""
+    """Returns a boundary that cannot occur in the pictures by accident; equal for equal input."""
     return "pi-" + sha256("".join(image.data for image in images).encode()).hexdigest()[:40]
 
 
 def _decoded(image: Image) -> bytes:
     try:
         return b64decode(image.data)
-    except ValueError as problem:
-        raise BadRequest(f"A picture to start from is not base64: {problem}.") from problem
+    except ValueError as error:
+        raise BadRequest(f"A picture to start from is not base64: {error}.") from error
 
 
 def _form(boundary: str, fields: Json, images: tuple[Image, ...]) -> bytes:

@@ -79,7 +79,9 @@ class TextFolder:
         if name in self._in_memory:
             return self._in_memory[name]
         stored = (
-            read_if_exists(self.directory / name, most=MAX_TEXT_BYTES) if self.directory else None
+            read_if_exists(self.directory / name, max_bytes=MAX_TEXT_BYTES)
+            if self.directory
+            else None
         )
         return None if stored is None else stored.decode("utf-8", "replace")
 

@@ -71,7 +71,7 @@ class BlobStore:
         hash = ref.removeprefix(PREFIX)
         if not re.fullmatch(_HASH, hash):
             return None
-        data = read_if_exists(self.directory / hash, most=MAX_BLOB_BYTES)
+        data = read_if_exists(self.directory / hash, max_bytes=MAX_BLOB_BYTES)
         if data is not None and _hash(data) != hash:
             log.warning("the blob %s is damaged", self.directory / hash)
             return None

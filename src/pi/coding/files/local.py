@@ -252,7 +252,7 @@ class LocalFiles:
 def read_whole(path: Path, *, most: int | None = None) -> bytes:
     """All that a file holds. Blocks; ``OSError`` also for what may not end or is too large."""
     if most is not None:
-        return read_regular(path, most=most)
+        return read_regular(path, max_bytes=most)
     with open_regular(path) as file:
         return file.read()
 

@@ -295,7 +295,7 @@ def rules_in(folder: Path, names: Iterable[str], *, base: str = "", lead: str = 
     rules: Rules = ()
     for name in names:
         try:
-            text = read_regular(folder / name, most=LARGEST).decode("utf-8-sig", "replace")
+            text = read_regular(folder / name, max_bytes=LARGEST).decode("utf-8-sig", "replace")
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as problem:

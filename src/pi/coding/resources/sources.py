@@ -235,7 +235,7 @@ def read_document(path: Path) -> Document:
 def read_text(path: Path) -> str:
     """What a file says; ``BadResource`` when it cannot be read or is no text."""
     try:
-        data = read_regular(path, most=LARGEST)
+        data = read_regular(path, max_bytes=LARGEST)
     except OSError as problem:
         raise BadResource(problem.strerror or str(problem)) from problem
     try:

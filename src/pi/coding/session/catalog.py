@@ -187,7 +187,9 @@ _STORED = msgspec.json.Decoder(_Stored)
 def load_index(agent_dir: Path) -> dict[str, IndexRow]:
     """Return the rows by the real path of their files; empty if there is no usable index."""
     try:
-        stored = _STORED.decode(read_if_exists(agent_dir / FILE_NAME, most=MAX_INDEX_BYTES) or b"")
+        stored = _STORED.decode(
+            read_if_exists(agent_dir / FILE_NAME, max_bytes=MAX_INDEX_BYTES) or b""
+        )
     except (*UNREADABLE, PiError):
         return {}
     return stored.rows if stored.version == _VERSION else {}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from pi.ai.messages import Json
-from pi.ai.wire.google_generate.schema import MOST_INLINED, json_schema
+from pi.ai.wire.google_generate.schema import MAX_INLINED, json_schema
 from tests.ai.odd_schemas import odd_schemas, of
 
 
@@ -67,7 +67,7 @@ def test_types_that_all_name_each_other_do_not_explode() -> None:
 
     schema = json_schema({"$defs": dict.fromkeys(names, every), **every})
 
-    assert json.dumps(schema).count('"properties"') <= MOST_INLINED + 1
+    assert json.dumps(schema).count('"properties"') <= MAX_INLINED + 1
 
 
 @pytest.mark.trap(60)

@@ -127,8 +127,8 @@ def decoded(
                 break
         if not finished:
             decoder.end()
-    except ProviderError as problem:
-        builder.fail(problem)
+    except ProviderError as error:
+        builder.fail(error)
     told = builder.take()
     return Answer(check_events(told), tuple(told), builder.failure, finished)
 

@@ -64,5 +64,5 @@ def test_whatever_comes_is_a_chunk_or_nothing_or_a_bad_answer(data: bytes) -> No
     except UNREADABLE:
         try:
             decode_oddity(data)
-        except BadAnswer as problem:
-            assert len(problem.message) < 300
+        except BadAnswer as error:
+            assert len(error.message) < 300

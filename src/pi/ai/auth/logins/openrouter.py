@@ -1,4 +1,4 @@
-"""Log in to OpenRouter: PKCE in the browser gives an API key that stays valid."""
+"""Log in to OpenRouter: PKCE in the browser returns an API key without expiry."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from pi.base.ids import uuid7
 async def login(
     ui: LoginUI, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> OAuthCredential:
-    """Sign a person in."""
+    """Log the user in."""
     pkce = new_pkce()
-    # OpenRouter returns no state: what nobody can guess is the path.
+    # OpenRouter returns no state: the unguessable part is the path.
     path = f"{settings.redirect_path}/{uuid7(clock.now_ms(), os.urandom)}"
     async with CallbackListener(path=path, state=None, port=settings.redirect_port) as listener:
         parameters = {
@@ -48,11 +48,11 @@ async def login(
 async def refresh(
     credential: OAuthCredential, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> OAuthCredential:
-    """Never needed: the key has no end, and nothing that could renew it."""
+    """Never needed: the key does not expire and cannot be renewed."""
     raise GrantRefused("An OpenRouter key cannot be renewed.")
 
 
 def access(credential: OAuthCredential, settings: LoginSettings) -> Access:
-    """The key."""
+    """Returns the key."""
     headers = dict(settings.request_headers)
     return Access(api_key=credential.access, headers=headers, kind="api_key")

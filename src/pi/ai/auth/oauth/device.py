@@ -1,6 +1,6 @@
-"""The device authorization grant (RFC 8628): a code typed in on another screen.
+"""Device authorization grant (RFC 8628): a code entered on another device.
 
-No browser is opened here; whoever shows the notice may offer to.
+No browser is opened here; the login UI may offer to.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from pi.base.records import Record
 
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 INTERVAL = 5.0
-"""Seconds between two questions, unless the server says otherwise; also what it slows down by."""
+"""Default seconds between two polls, and the step by which a server slows them down."""
 SHORTEST_INTERVAL = 1.0
 
 T = TypeVar("T")
 WebAddress = Annotated[str, Meta(pattern="^https?://")]
-"""A page that a browser may be sent to."""
+"""A page that the browser may open."""
 
 
 class Wait(NamedTuple):
-    """The person has not confirmed yet: ask again, ``longer`` seconds later than so far."""
+    """The user has not confirmed yet: poll again, with ``longer`` seconds added to the interval."""
 
     longer: float = 0.0
 
 
 class DeviceGrant(Record, rename=None):
-    """What the server says at the beginning."""
+    """The server's first response: the code and where to enter it."""
 
     device_code: str
     user_code: str
@@ -48,7 +48,7 @@ class DeviceGrant(Record, rename=None):
 
 
 async def prefers_device(ui: LoginUI) -> bool:
-    """Ask the person, where a vendor has both ways."""
+    """Asks the user to choose a flow, where a vendor has both."""
     choices = (
         LoginChoice(id="browser", label="In the browser on this machine"),
         LoginChoice(id="device", label="With a code on any device"),
@@ -60,7 +60,7 @@ async def prefers_device(ui: LoginUI) -> bool:
 async def device_login(
     ui: LoginUI, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> Tokens:
-    """Show the person a code and wait until they have confirmed it."""
+    """Show the user a code and wait until they have confirmed it."""
     grant = await _begin(http, clock, settings)
     ui.notify(
         DeviceCode(
@@ -91,14 +91,14 @@ async def poll(
     interval: float,
     expires_in: float,
 ) -> T:
-    """Ask until there is an answer or the code is too old, and never before ``interval``."""
+    """Poll until there is a response or the code has expired, never faster than ``interval``."""
     deadline = clock.monotonic() + expires_in
     interval = max(interval, SHORTEST_INTERVAL)
     while (left := deadline - clock.monotonic()) > 0:
         await clock.sleep(min(interval, left))
         try:
             answer = await question()
-        except RateLimited:  # also a server or network that is down: it may come back in time
+        except RateLimited:  # also if the server or the network is down: it may recover in time
             answer = Wait(longer=INTERVAL)
         if not isinstance(answer, Wait):
             return answer
@@ -107,7 +107,7 @@ async def poll(
 
 
 def not_yet(answer: TokenResponse, clock: Clock) -> Wait:
-    """How to go on after an answer without tokens; raises if the login is over."""
+    """Returns how to continue after a response without tokens; raises if the login is over."""
     match answer.code:
         case "authorization_pending":
             return Wait()
@@ -133,14 +133,14 @@ async def _begin(http: HttpClient, clock: Clock, settings: LoginSettings) -> Dev
 
 
 def grant_of(body: Mapping[str, object]) -> DeviceGrant:
-    """The beginning of a login out of a server's words."""
-    told = {name: value for name, value in body.items() if value is not None}
-    if "verification_url" in told:  # an older draft, still spoken
-        told.setdefault("verification_uri", told["verification_url"])
+    """Parses the server's first response."""
+    fields = {name: value for name, value in body.items() if value is not None}
+    if "verification_url" in fields:  # from an older draft, still in use
+        fields.setdefault("verification_uri", fields["verification_url"])
     try:
-        return msgspec.convert(told, DeviceGrant, strict=False)
-    except msgspec.ValidationError as problem:
-        raise BadAnswer(f"The server's device code cannot be used: {problem}.") from problem
+        return msgspec.convert(fields, DeviceGrant, strict=False)
+    except msgspec.ValidationError as error:
+        raise BadAnswer(f"The server's device code cannot be used: {error}.") from error
 
 
 def _too_late() -> LoginFailed:

@@ -1,4 +1,4 @@
-"""The conversation as Converse's ``messages``. Pure.
+"""Encodes the conversation as Converse's ``messages``, and its tools. Pure.
 
 Bytes stay bytes here, as in the arguments of AWS's SDK; JSON has them as base64.
 """
@@ -28,7 +28,7 @@ from pi.ai.wire_support.handoff import NO_OUTPUT, plain_id, prepare
 from pi.ai.wire_support.tool_schemas import CLAUDE, object_schema, strict_schemas
 
 NO_TEXT = "(no text)"
-"""Stands for a message of the user that says nothing: blank text is refused."""
+"""Replaces an empty user message: blank text is rejected."""
 UNKNOWN_IMAGE = "(image omitted: Bedrock takes PNG, JPEG, GIF and WebP)"
 
 _FORMATS = {
@@ -41,12 +41,12 @@ _FORMATS = {
 
 
 def history_for(messages: Sequence[Message], model: Model) -> tuple[Message, ...]:
-    """``messages`` as ``model`` can take them, whoever wrote them."""
+    """Returns ``messages`` adapted to ``model``."""
     return prepare(messages, model, plain_id)
 
 
 def encode_messages(history: Iterable[Message], traits: ModelCompat) -> list[Json]:
-    """The ``messages`` of a request; the results of one batch of calls share a message."""
+    """Returns the ``messages`` of a request; the results of one batch of calls share a message."""
     written: list[Json] = []
     results: list[Json] = []
     for message in history:
@@ -64,7 +64,7 @@ def encode_messages(history: Iterable[Message], traits: ModelCompat) -> list[Jso
 
 
 def _message(role: str, content: list[Json]) -> list[Json]:
-    """One message, or none at all: an empty one is refused."""
+    """Returns one message, or none: an empty one is rejected."""
     return [{"role": role, "content": content}] if content else []
 
 
@@ -123,14 +123,14 @@ def _image(image: Image) -> list[Json]:
 
 
 def _decoded(base64: str) -> bytes:
-    """The bytes that ``base64`` stands for, or none where it is something else."""
+    """Returns the bytes of ``base64``, or none if it is invalid."""
     try:
         return binascii.a2b_base64(base64)
     except (binascii.Error, ValueError):
         return b""
 
 
-# Tools as Converse's ``toolConfig``. Pure.
+# Tools as Converse's ``toolConfig``.
 
 
 def tool_config(
@@ -141,11 +141,10 @@ def tool_config(
     *,
     strict_refused: bool = False,
 ) -> Json | None:
-    """The ``toolConfig`` of a request, or ``None`` where it needs none.
+    """Returns the ``toolConfig`` of a request, or ``None`` if it needs none.
 
-    A conversation that holds calls is refused without one, so tools that were called and are gone
-    are declared in name. There is no word for calling none: the tools are left out where they can
-    be.
+    A conversation with calls is rejected without one, so removed tools that were called are
+    declared by name. Converse cannot forbid calls: the tools are left out where possible.
     """
     called = dict.fromkeys(
         call.name
@@ -165,7 +164,7 @@ def tool_config(
 
 
 def tool_choice(choice: ToolChoice | None, tools: Sequence[Tool]) -> Json | None:
-    """The wire's form of ``choice``, which has no word for calling none."""
+    """Returns the wire's form of ``choice``; Converse has no ``none``."""
     match valid_tool_choice(choice, [tool.name for tool in tools]):
         case "auto":
             return {"auto": {}}
@@ -186,7 +185,7 @@ def _declare(tool: Tool, strict: Json | None) -> Json:
 
 def _declaration(name: str, description: str, schema: Json) -> Json:
     spec: Json = {"name": name}
-    if description.strip():  # a blank one is refused
+    if description.strip():  # a blank one is rejected
         spec["description"] = description
     spec["inputSchema"] = {"json": object_schema(schema)}
     return {"toolSpec": spec}

@@ -1,7 +1,7 @@
 """Mistral's chat completions.
 
-``request`` puts the payload together from ``history``; ``response`` decodes the chunks. Knows no
-other service that speaks a similar dialect.
+``request`` encodes; ``response`` decodes the chunks. Does not know other services with a similar
+protocol.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pi.ai.wire_support.exchange import Services, apply_payload_hook, send
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
-    """Ask, and fill ``builder`` with the answer; raises ``ProviderError``."""
+    """Send the request, and fill ``builder`` with the response; raises ``ProviderError``."""
     payload = await apply_payload_hook(call, encode(call))
     await send(
         call,

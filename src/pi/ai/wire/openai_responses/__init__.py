@@ -1,9 +1,9 @@
 """OpenAI's Responses API: OpenAI and gateways, Azure OpenAI, and the ChatGPT (Codex) backend.
 
-``request`` builds the body from ``input_items`` and ``tools``; ``response`` decodes events into
-what ``output_items`` makes of them; ``repairs`` says what to leave out after a refusal. ``azure``
-and ``codex`` hold what is different there; ``chaining`` continues responses that the server has.
-Must not know providers, credentials or sessions.
+``request`` builds the body from ``input_items`` and ``tools``, and selects repairs; ``response``
+decodes events with ``output_items``. ``azure`` and ``codex`` hold what is different there;
+``chaining`` continues responses that the server has. Does not know providers, credentials or
+sessions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pi.ai.wire_support.repairs import Repairs
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
-    """Ask in the variant that the model speaks, and fill ``builder`` until its message is final."""
+    """Send the request in the model's variant, and fill ``builder`` until its message is final."""
     match call.model.api:
         case "azure-openai-responses":
             await azure.answer(call, builder, flush, services)
@@ -40,7 +40,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
 
 
 async def _answer_stored(asking: ResponsesCall) -> None:
-    """Have the response stored, and continue the one before it where the server has that."""
+    """Have the response stored, and continue the previous one if the server has it."""
     call = asking.call
     stored = stored_responses(asking.services)
     conversation = Conversation(
@@ -57,7 +57,7 @@ async def _answer_stored(asking: ResponsesCall) -> None:
         return items, asking.builder.response_id or ""
 
     async def deliver(payload: Json) -> None:
-        if payload.get("store") is True:  # an extension may have decided against it
+        if payload.get("store") is True:  # an extension may have changed it
             await stored.deliver(conversation, payload, post, answered)
         else:
             await post(payload)

@@ -1,4 +1,4 @@
-"""Events of ``/responses`` → the message. Pure."""
+"""Decodes the events of ``/responses``. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXT_DELTA = "response.output_text.delta"
 
 
 class ResponseEvent(msgspec.Struct, gc=False):
-    """The fields of all events that are looked at."""
+    """The fields of all events that are used."""
 
     type: str = ""
     delta: str | None = None
@@ -43,7 +43,7 @@ _decode = _EVENTS.decode
 
 
 class ResponsesDecoder:
-    """Understands one answer; ``text_arguments`` are those of the request's ``ResponsesTools``."""
+    """Decodes one response; ``text_arguments`` are those of the request's ``ResponsesTools``."""
 
     def __init__(
         self, builder: MessageBuilder, text_arguments: Mapping[str, str] | None = None
@@ -74,7 +74,7 @@ class ResponsesDecoder:
         }
 
     def feed(self, name: str, data: bytes) -> None:
-        """Take one event; ``ProviderError`` for one that is an error or not JSON."""
+        """Decode one event; raises ``ProviderError`` for an error or invalid JSON."""
         try:
             event = _decode(data)
         except UNREADABLE:
@@ -88,9 +88,9 @@ class ResponsesDecoder:
             event.type = kind
             try:
                 handle(event)
-            except RecursionError as problem:
-                raise BadAnswer("The server sent an event that is nested too deeply.") from problem
-        # Anything else is newer than this module, or about the server's own tools.
+            except RecursionError as error:
+                raise BadAnswer("The server sent an event that is nested too deeply.") from error
+        # Other events are newer than this module, or about the server's own tools.
 
     def end(self) -> None:
         """The stream ended too early."""

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from zlib import crc32
 
 from pi.agent.tools.tool import AgentTool
-from pi.base.files import MOST_READ
+from pi.base.files import MAX_READ_BYTES
 from pi.base.records import replace
 from pi.base.tasks import maybe_await
 from pi.coding.extension_host.api.api import ExtensionAPI
@@ -90,9 +90,9 @@ def module_at(path: Path, import_root: Path | None = None) -> ModuleType:
 
 def _must_be_small(file: Path) -> None:
     """Raise ``ExtensionError`` for a huge file: Python would read and compile the whole of it."""
-    if file.exists() and file.stat().st_size > MOST_READ:
+    if file.exists() and file.stat().st_size > MAX_READ_BYTES:
         raise ExtensionError(
-            f"{file} is larger than {MOST_READ >> 20} MiB, too large for a source file."
+            f"{file} is larger than {MAX_READ_BYTES >> 20} MiB, too large for a source file."
         )
 
 

@@ -47,7 +47,7 @@ class PromptGate:
             yield
         finally:
             self._reasons -= 1
-            self._changed.tell()
+            self._changed.notify()
 
     async def passed(self) -> None:
         """Until it is open; ``PiError`` if those that wait are given up meanwhile."""
@@ -60,7 +60,7 @@ class PromptGate:
     def give_up(self) -> None:
         """Those that wait will not begin."""
         self._given_up += 1
-        self._changed.tell()
+        self._changed.notify()
 
 
 BUSY = (

@@ -53,7 +53,7 @@ class IdleQueue:
             yield
         finally:
             self._preparing -= 1
-            self._changed.tell()
+            self._changed.notify()
 
     async def close(self) -> None:
         """Give up what still waits."""
@@ -74,10 +74,10 @@ class IdleQueue:
                     log.exception("what waited for the agent's rest failed")
                 finally:
                     self._acting = False
-                    self._changed.tell()
+                    self._changed.notify()
         finally:
             self._worker = None
-            self._changed.tell()
+            self._changed.notify()
 
     async def _rest(self) -> None:
         await self._agent.wait_for_idle()

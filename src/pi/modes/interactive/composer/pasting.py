@@ -172,7 +172,7 @@ def _path(word: str, home: Path) -> Path:
 
 def _read(path: Path, limits: ImageLimits) -> Image | None:
     try:
-        data = read_regular(path, most=MAX_DROPPED_BYTES)
+        data = read_regular(path, max_bytes=MAX_DROPPED_BYTES)
     except (OSError, ValueError):  # not readable, or not a path
         return None
     kind = image_type(data[:HEADER])
