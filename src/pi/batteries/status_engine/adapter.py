@@ -1,4 +1,6 @@
-"""The status engine as an extension of pi."""
+"""The status engine as an extension of pi: collects the session state, shows or publishes the
+lines.
+"""
 
 from __future__ import annotations
 
@@ -34,17 +36,14 @@ from pi.extension import (
     one_line,
 )
 
-# The state of the engine, asked of the session.
-
-
 _COUNTING = (TurnEndEvent, SessionCompactEvent, SessionTreeEvent, ModelSelectEvent)
-"""After these a session has cost more, and its window is fuller, emptier, or another one."""
+"""Events after which cost or context usage may have changed."""
 
 
 class SessionFacts:
-    """Tells all that the status is made of.
+    """Builds the engine's state from the session.
 
-    What would have to be counted anew for every frame is kept, and looked at when it changes.
+    Values that are expensive to compute are cached and updated by events, not once per frame.
     """
 
     def __init__(self, ctx: ExtensionContext) -> None:
@@ -52,12 +51,12 @@ class SessionFacts:
         self._count()
 
     def hear(self, event: object) -> None:
-        """Take note of something that has happened."""
+        """Update the cached values."""
         if isinstance(event, _COUNTING):
             self._count()
 
     def state(self, git: GitState) -> StatusEngineState:
-        """What is so now."""
+        """Return the current state."""
         ctx, model = self._ctx, self._ctx.model
         facts = ctx.ui.facts
         return StatusEngineState(
@@ -82,24 +81,21 @@ class SessionFacts:
 
 
 def _window(usage: object) -> ContextWindow | None:
-    if not isinstance(usage, ContextUsage):  # there is no model
+    if not isinstance(usage, ContextUsage):  # no model is selected
         return None
     return ContextWindow(size=usage.context_window, used_percent=usage.percent)
 
 
-# One engine, what it asks for line 3, and where its lines go: to the screen, or to clients.
-
-
 NAME = "status_engine"
-"""Of the rows, of the published event, and of the engine among the services of extensions."""
+"""Name of the rows, of the published event, and of the service for other extensions."""
 FILE_REFRESH = 1.0
-"""Seconds between two looks at the file of line 3 while nothing happens."""
+"""Seconds between two reads of the file of line 3 while no event arrives."""
 ANY_WIDTH = 1_000_000
-"""Columns for lines that a client may cut as it likes."""
+"""Width for published lines: clients truncate them."""
 
 
 class LiveEngine:
-    """The engine of one configuration, with the state of its session and sources of line 3.
+    """The engine of one configuration, with the session state and the sources of line 3.
 
     ``on_line`` is called when line 3 has changed.
     """
@@ -122,20 +118,20 @@ class LiveEngine:
         self._service = pi.provide(NAME, self._engine)
 
     def stir(self) -> None:
-        """Have line 3 asked for again."""
+        """Mark line 3 as outdated."""
         self._engine.stir()
 
     def output(self, width: int) -> StatusOutput:
-        """The lines for ``width`` columns; line 3 is asked for if it is time."""
+        """Return the lines for ``width`` columns. Refreshes line 3 if it is due."""
         self._engine.set_state(self._state())
         return self._engine.tick(self._pi.scope.clock.monotonic(), width)
 
     def remove(self) -> None:
-        """Offer the engine no longer."""
+        """Withdraw the engine from the shared services."""
         self._service.remove()
 
     def _sources(self, config: StatusEngineConfig) -> Sequence[ThrottledSource]:
-        """A command comes before a file."""
+        """Return the sources of line 3; a command has precedence over a file."""
         sources = []
         if config.wants_command:
             ask = command_source(
@@ -168,7 +164,7 @@ class StatusDisplay:
         config: StatusEngineConfig,
         state: Callable[[], StatusEngineState],
     ) -> None:
-        # Here, not above: only where there is a screen is it loaded.
+        # Lazy: imports the screen, which exists in the terminal only.
         from pi.batteries.status_engine.views import TYPESETTING, StatusRows
 
         self._engine = LiveEngine(pi, ctx, config, state, text=TYPESETTING, on_line=self.refresh)
@@ -176,22 +172,22 @@ class StatusDisplay:
         self._shown = ctx.ui.add_footer_line(NAME, self._rows)
 
     def stir(self) -> None:
-        """Have line 3 asked for again."""
+        """Mark line 3 as outdated."""
         self._engine.stir()
 
     def refresh(self) -> None:
-        """Paint the rows if they are others by now, and ask for line 3 if it is time."""
+        """Repaint the rows if they have changed, and refresh line 3 if it is due."""
         if self._rows.is_stale():
             self._shown.invalidate()
 
     def remove(self) -> None:
-        """Show them no longer."""
+        """Remove the rows."""
         self._engine.remove()
         self._shown.remove()
 
 
 class Publication:
-    """Publishes the lines of one configuration as events, whenever they have changed.
+    """Publishes the lines of one configuration as events when they change.
 
     For JSON and RPC mode, where clients draw: ``{"line2": "…", "line3": "…" or null}``.
     """
@@ -209,22 +205,22 @@ class Publication:
         self._published = StatusOutput()
 
     def stir(self) -> None:
-        """Have line 3 asked for again."""
+        """Mark line 3 as outdated."""
         self._engine.stir()
 
     def repeat(self) -> None:
-        """Publish the lines again with the next refresh, although they are the same.
+        """Publish the lines again with the next refresh, even if they are unchanged.
 
-        Clients listen only when the session has started, and would miss what came before.
+        Clients subscribe only after the session has started, and would miss the first lines.
         """
         self._published = StatusOutput()
 
     def refresh(self) -> None:
-        """Publish the lines if they have changed, and ask for line 3 if it is time."""
+        """Publish the lines if they have changed, and refresh line 3 if it is due."""
         self._publish(self._engine.output(ANY_WIDTH))
 
     def remove(self) -> None:
-        """Say that there are no lines any more."""
+        """Publish empty lines."""
         self._engine.remove()
         self._publish(StatusOutput())
 
@@ -233,7 +229,7 @@ class Publication:
             return
         self._published = output
         data = {"line2": output.line2, "line3": output.line3}
-        # Beside the handlers: a client that does not read must not hold up the run.
+        # In a task of its own: a client that does not read must not block the run.
         self._pi.scope.spawn(self._pi.publish(NAME, data), name="publishing the status")
 
 
@@ -252,13 +248,13 @@ HAPPENINGS = (
     "session_info_changed",
     "user_bash",
 )
-"""After these the status may be another one."""
+"""Events after which the status may have changed."""
 MODES = ("tui", "json", "rpc")
-"""Where somebody can see the lines."""
+"""Modes in which the lines are visible."""
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Show the lines below the footer, or publish them to clients, if they are wanted."""
+    """Show the lines below the footer, or publish them to clients, if the settings enable it."""
     declare(pi.settings)
     shown: list[StatusLines] = []
 
@@ -281,7 +277,7 @@ def extension(pi: ExtensionAPI) -> None:
 
 
 class StatusLines:
-    """The status of one session: knows what is so, and has it shown as the user wants it."""
+    """The status of one session, shown as the settings say."""
 
     def __init__(self, pi: ExtensionAPI, ctx: ExtensionContext) -> None:
         self._pi = pi
@@ -299,7 +295,7 @@ class StatusLines:
         self._display: StatusDisplay | Publication | None = None
 
     def configure(self) -> None:
-        """Show what the settings say now, or nothing."""
+        """Apply the current settings: show the lines, or remove them."""
         config, problems = read_config(self._pi.settings)
         if config == self._config:
             return
@@ -314,11 +310,11 @@ class StatusLines:
             self._display = (StatusDisplay if is_shown else Publication)(
                 self._pi, self._ctx, config, lambda: self._facts.state(self._git.state)
             )
-            if is_shown:  # clients listen a moment later, when the session has started
+            if is_shown:  # clients subscribe after the session has started
                 self.tick()
 
     def hear(self, event: object) -> None:
-        """Take note of something that has happened."""
+        """Update the state after an event."""
         self._facts.hear(event)
         self._git.stir()
         if self._display is not None:
@@ -328,7 +324,7 @@ class StatusLines:
         self._refresh()
 
     def tick(self) -> None:
-        """Look again at what nobody tells."""
+        """Poll what has no events: git, and line 3."""
         if self._display is not None:
             self._git.poll(self._pi.scope.clock.monotonic())
         self._refresh()

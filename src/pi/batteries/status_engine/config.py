@@ -1,4 +1,4 @@
-"""What a person can choose: ``tui.statusEngine`` of ``settings.json``."""
+"""The user's configuration: ``tui.statusEngine`` of ``settings.json``."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ Provider: TypeAlias = Literal["command", "file", "builtin"]
 
 SETTING = "tui.statusEngine"
 SHORTEST_TIMEOUT_MS, LONGEST_TIMEOUT_MS = 50, 10_000
-"""What is typical is 150 to 500."""
+"""Limits of the command timeout; typical values are 150 to 500."""
 
 
 class StatusEngineConfig(Record):
-    """How the lines are made."""
+    """Configuration of the status lines."""
 
     enabled: bool = False
     items: tuple[StatusItem, ...] = DEFAULT_ITEMS
-    """What is in line 2, in this order."""
+    """The items of line 2, in order."""
     provider: Provider | None = None
-    """Where line 3 comes from. Unset: from the file, if one is named."""
+    """The source of line 3. Unset: the file, if one is configured."""
     command: str = ""
-    """A program, or a line for the shell."""
+    """A program, or a shell command line."""
     command_timeout_ms: int = 350
     refresh_ms: int = 0
-    """Asks the command anew so often, although nothing has happened; 0 does not."""
+    """Interval for running the command without an event; 0 turns it off."""
     file: str = ""
 
     @property
@@ -37,24 +37,24 @@ class StatusEngineConfig(Record):
 
     @property
     def wants_file(self) -> bool:
-        """Whether line 3 comes from the file, at least until the command has said something."""
+        """Whether line 3 comes from the file, at least until the command has returned a line."""
         return self.provider != "builtin" and bool(self.file)
 
 
 class Settings(Protocol):
-    """The part of ``pi.settings`` that is needed."""
+    """The part of ``pi.settings`` that is used here."""
 
     def declare(self, key: str, kind: type[Any], default: Any, help: str = "") -> None:
-        """Say that there is a setting."""
+        """Declare a setting."""
         ...
 
     def get(self, key: str) -> Any:
-        """Its value, or the default."""
+        """Return its value, or the default."""
         ...
 
 
 def declare(settings: Settings) -> None:
-    """Tell pi which settings there are."""
+    """Declare all settings of the status engine."""
     usual = StatusEngineConfig()
     for key, kind, default, help in (
         ("items", list[str], list(usual.items), "what line 2 shows, in this order"),
@@ -68,7 +68,7 @@ def declare(settings: Settings) -> None:
 
 
 def read_config(settings: Settings) -> tuple[StatusEngineConfig, tuple[str, ...]]:
-    """What is chosen, and what of it cannot be used, in words for the person."""
+    """Return the configuration, and a message for each invalid value."""
 
     def value(key: str) -> Any:
         return settings.get(f"{SETTING}.{key}")
@@ -88,7 +88,7 @@ def read_config(settings: Settings) -> tuple[StatusEngineConfig, tuple[str, ...]
 
 
 def _is_on(setting: object) -> bool:
-    """``true``, or an object in which nobody says ``"enabled": false``."""
+    """True for ``true`` and for an object without ``"enabled": false``."""
     if isinstance(setting, Mapping):
         return setting.get("enabled", True) is True
     return setting is True

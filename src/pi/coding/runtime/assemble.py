@@ -1,4 +1,4 @@
-"""Builds a session: the only module that knows everyone."""
+"""Builds a session. The only module that imports every part."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from pi.coding.session.context import convert_to_llm
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import ContextEdit
 
-if TYPE_CHECKING:  # loaded with the first who needs it
+if TYPE_CHECKING:  # lazy: imported on first use
     from pi.coding.extension_host.events.answers import ResourcesAnswer
     from pi.coding.port.results import SubSession
     from pi.coding.runtime.hosted import Hosted
@@ -58,11 +58,11 @@ if TYPE_CHECKING:  # loaded with the first who needs it
 T = TypeVar("T")
 
 NO_MODEL = Model(id="none", name="none", api="none", provider="none", input=("text",))
-"""Stands for the model when there is nobody to ask."""
+"""Placeholder used when no model is configured."""
 
 
 class AssembledSession(Record):
-    """A session, and what the person should know about how it began."""
+    """A session, and messages for the user about its start."""
 
     session: AgentSession
     core: LiveSession
@@ -70,14 +70,14 @@ class AssembledSession(Record):
 
     @property
     def workspace(self) -> Workspace:
-        """Where the session works, as it is now: a reload or another session changes it."""
+        """The current workspace; a reload or another session replaces it."""
         return self.core.workspace
 
 
 async def assemble(
     cwd: Path, host: Machine, options: SessionOptions, parts: SessionOverrides | None = None
 ) -> AssembledSession:
-    """A session of ``cwd`` that is ready to be prompted. Its owner closes it."""
+    """Build a session in ``cwd`` that is ready for prompts. Its owner closes it."""
     ground = Bootstrap(cwd, host, options, parts or SessionOverrides())
     try:
         await ground.find()
@@ -88,7 +88,7 @@ async def assemble(
 
 
 class _SessionBuilder:
-    """Puts the parts of a session together on their ground."""
+    """Builds the parts of a session from a completed bootstrap."""
 
     def __init__(self, ground: Bootstrap) -> None:
         self._ground = ground
@@ -99,7 +99,7 @@ class _SessionBuilder:
         self._extensions = ground.extensions
 
     async def put_together(self) -> AssembledSession:
-        """All parts, connected."""
+        """Create and connect all parts."""
         core = self._core = self._new_core()
         self._ground.serve(core)
         self._when_idle = IdleQueue(core.agent)
@@ -171,7 +171,7 @@ class _SessionBuilder:
         )
 
     def _whole_prompt(self) -> str | None:
-        """What stands for the whole system prompt, if something does."""
+        """Return the text that replaces the whole system prompt, if any."""
         nothing = self._ground.workspace.environment.values.get("NULL_PROMPT", "").lower() == "true"
         return "" if nothing else self._parts.whole_prompt
 
@@ -199,7 +199,7 @@ class _SessionBuilder:
         return Accounts(self._core, self._ground.storage, self._ground.secrets)
 
     def _serve(self) -> Hosted:
-        """Give extensions the session that they belong to."""
+        """Connect the extension host to the session."""
         from pi.coding.runtime.hosted import Hosted
 
         hosted = Hosted(
@@ -249,7 +249,7 @@ class _SessionBuilder:
             artifacts=self._parts.artifacts,
         )
 
-    # Once there is one ----------------------------------------------------------------------------
+    # Callbacks of the running session -------------------------------------------------------------
 
     def _retry_settings(self) -> RetrySettings:
         return self._core.workspace.settings.section(("retry",), RetrySettings)
@@ -264,13 +264,13 @@ class _SessionBuilder:
         await self._core.agent.wait_for_idle()
 
     async def _quiet(self) -> None:
-        """End everything that the session does, and put into its log what came of it."""
+        """Stop everything that is running, and write its results to the log."""
         self._session.shell.stop()
         await self._session.stop()
         self._session.shell.flush()
 
     async def _resume(self) -> None:
-        """Deliver what was queued while nobody could take it."""
+        """Deliver messages that were queued while the session was switched."""
         inbox = self._core.agent.inbox
         if inbox and not self._core.agent.is_running:
             await self._session.prompts.prepare()
@@ -281,11 +281,11 @@ class _SessionBuilder:
         self._when_idle.add(lambda: self._session.sessions.hand_off(document))
 
     def _arrange_policies(self) -> None:
-        """Have the next run ask extensions where they stand among the others."""
+        """Set the policies of the next run, those of extensions included."""
         self._core.agent.policies = self._ground.lender.policies(*self._policies)
 
     def _add_resources(self, found: ResourcesAnswer) -> None:
-        """Have the skills and templates that extensions know of, behind all others."""
+        """Add the skills and templates that extensions provide, after all others."""
         core = self._core
         if not found.skill_paths and not found.prompt_paths:
             return
@@ -298,7 +298,7 @@ class _SessionBuilder:
         )
 
     async def _open_nested(self, spec: SubSession) -> AgentSession:
-        """A session in memory that works for this one, with what guards this one."""
+        """Open a nested session in memory, guarded like this one."""
         from pi.coding.extension_host.api.sub_sessions import inherited
 
         core = self._core
@@ -334,10 +334,10 @@ class _SessionBuilder:
         return nested
 
     async def _reload(self) -> None:
-        """Leave the session as it is, and have everything around it anew."""
+        """Reload everything around the session; the conversation stays."""
         core = self._core
         await self._quiet()
-        # First, while extensions that may decide about it are loaded.
+        # First, while the extensions are loaded that may decide about trust.
         trust = await self._ground.decide_trust(core.workspace.cwd)
         await core.bus.tell(SessionEnding(reason="reload"))
         workspace = await self._ground.open_workspace(core.workspace.cwd, trust, core.workspace)

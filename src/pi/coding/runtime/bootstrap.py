@@ -1,4 +1,4 @@
-"""What a session stands on: trust, settings, the log, extensions, and who can be asked."""
+"""Prepares a session: trust, settings, log, extensions and models."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from pi.coding.session.opening import SessionLocation
 from pi.coding.tools.images import ImageLimits
 from pi.coding.trust import Trust, TrustStore, decide_trust
 
-if TYPE_CHECKING:  # loaded with the first extension, or job
+if TYPE_CHECKING:  # lazy: imported with the first extension or job
     from pi.coding.extension_host.host import ExtensionHost
     from pi.coding.shell.jobs import Job
 
@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 class Bootstrap:
-    """Found before there is a session, in steps of which each needs what came before."""
+    """Prepares a session in steps; each step needs the results of those before."""
 
     workspace: Workspace
     log: SessionLog
@@ -69,24 +69,24 @@ class Bootstrap:
         )
         self.extensions = self._new_extensions()
         self._answers: dict[str, bool] = {}
-        """What the user said about directories for this run only."""
+        """The user's trust decisions for this run only, by directory."""
         self._skipped: tuple[Path, ...] = ()
-        """The files of which the user knows that they were not read."""
+        """Skipped files that were already reported to the user."""
         self._served: LiveSession | None = None
         self._opened = AsyncExitStack()
-        """What is to be let go when no session comes of it."""
+        """Resources to close if no session is built."""
 
     def serve(self, core: LiveSession) -> None:
-        """From now on there is a session."""
+        """Connect the finished session."""
         self._served = core
         self.asking.serve(core, api_key=self.options.api_key)
 
     async def give_up(self) -> None:
-        """Let go of what was opened: locks, connections, extensions."""
+        """Close what was opened: locks, connections, extensions."""
         await self._opened.aclose()
 
     async def find(self) -> None:
-        """Trust, settings, the session itself, extensions, and the models that there are."""
+        """Run all steps: trust, settings, log, extensions, models."""
         self._opened.push_async_callback(self.extensions.close)
         await self.extensions.load_own(self._cwd)
         self.workspace = await self._first_workspace(self._cwd)
@@ -114,13 +114,13 @@ class Bootstrap:
 
     @property
     def is_new(self) -> bool:
-        """Whether nobody has spoken in the session yet."""
+        """Whether the session has no messages yet."""
         return not self.log.is_saved and self.log.leaf is None
 
     async def decide_trust(self, cwd: Path) -> Trust:
-        """Whether the project in ``cwd``, with what is in it now, may be read.
+        """Decide whether the project in ``cwd``, with its current files, is trusted.
 
-        To be called before every reading: files can appear at any time.
+        To be called before each read: files can appear at any time.
         """
         if self.parts.trust is not None:
             return self.parts.trust.within(cwd)
@@ -139,9 +139,9 @@ class Bootstrap:
     async def open_workspace(
         self, cwd: Path, trust: Trust, before: Workspace | None = None
     ) -> Workspace:
-        """What is in a folder, as far as ``trust`` allows it.
+        """Open a directory, as far as ``trust`` allows it.
 
-        Values that were set for this run in the workspace ``before`` hold in this one, too.
+        Settings that were set for this run in the workspace ``before`` are kept.
         """
         return await open_workspace(
             cwd,
@@ -154,18 +154,18 @@ class Bootstrap:
         )
 
     async def workspace_under(self, trust: Trust, cwd: Path, now: Workspace) -> Workspace:
-        """What is in a folder for the next session: ``now`` if that allows neither more nor less.
+        """Return the workspace for the next session: ``now`` if its trust is the same.
 
-        Background commands run on in a workspace that stays.
+        Background commands keep running in a workspace that is reused.
         """
         if cwd != now.cwd or not trust.allows_as_much_as(now.trust, cwd):
             return await self.open_workspace(cwd, trust, now)
         return replace(now, trust=trust)
 
     def tell_skipped(self) -> None:
-        """Report the files that were not read because they are not trusted, each one once.
+        """Report files that were not read because they are not trusted, each one once.
 
-        To be called when the session is shown: what is reported before is cleared with the old one.
+        To be called when the session is shown: earlier reports are cleared with the old screen.
         """
         here = self._here
         skipped = skipped_files(here.cwd, self.host, self.options, here.trust)
@@ -177,24 +177,22 @@ class Bootstrap:
             )
 
     def shelf(self, cwd: Path) -> SessionLocation:
-        """Where the sessions of a folder are kept."""
+        """Return where the sessions of a directory are stored."""
         settings = self._here.settings
         custom = self.parts.session_dir or listed_session_dir(settings, cwd)
         shelf = shelf_of(self.host, cwd, settings, custom)
         return shelf if self.parts.persistent else replace(shelf, directory=None)
 
-    # ----------------------------------------------------------------------------------------------
-
     def _adopt_strays(self) -> None:
-        """Have sessions found that very old versions kept beside their folders."""
+        """Move sessions that very old versions stored in the agent directory itself."""
         if any(self.host.agent_dir.glob("*.jsonl")):
             from pi.coding.session.file_operations import (
-                move_legacy_sessions,  # hardly anybody has such files
+                move_legacy_sessions,  # lazy: such files are rare
             )
 
             move_legacy_sessions(self.host.agent_dir)
 
-    # The secrets are asked for before there is a workspace, too.
+    # Secrets are also needed before a workspace exists.
 
     def _variables(self) -> Mapping[str, str]:
         return self._here.environment.values if hasattr(self, "workspace") else self.host.environ
@@ -217,7 +215,7 @@ class Bootstrap:
         if self.parts.ui is not None:
             extensions.attach(self.parts.ui, self.parts.mode)
         if self.parts.parent is not None:
-            extensions.make_host()  # what guards the other session guards this one
+            extensions.make_host()  # the guards of the parent session apply to this one
         return extensions
 
     def _new_host(self) -> ExtensionHost:
@@ -237,7 +235,7 @@ class Bootstrap:
         )
 
     def _for_session(self) -> ToolSupport:
-        """What tools ask of the session; before there is one, nothing is known."""
+        """Return the tool support of the session; defaults before it exists."""
         known = self._known
         return ToolSupport(
             secrets=self.secrets,
@@ -251,7 +249,7 @@ class Bootstrap:
         )
 
     async def _job_ended(self, job: Job) -> None:
-        from pi.coding.runtime.live import report_job  # few sessions have jobs
+        from pi.coding.runtime.live import report_job  # lazy: few sessions have jobs
 
         if self._served is not None:
             await report_job(self._served, job)
@@ -262,7 +260,7 @@ class Bootstrap:
     async def _move_to(self, home: Path) -> None:
         if home == self._cwd or (self.parts.stays_if_gone and not home.is_dir()):
             return
-        from pi.coding.session.lookup import check_directory  # only for a session that is kept
+        from pi.coding.session.lookup import check_directory  # lazy: for stored sessions only
 
         try:
             check_directory(str(home), self.log.file, str(self._cwd))

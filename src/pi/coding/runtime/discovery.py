@@ -1,8 +1,8 @@
-"""Discovery, one piece at a time, for programs that want to change a part of what is found.
+"""SDK functions that discover one kind of resource, for programs that replace parts of it.
 
-All of it reads files and blocks meanwhile. ``None`` stands for the current directory, for the
-user's own agent directory, for the settings in files, and for the stored decision about trust: of a
-project nothing is read unless it is ``trusted``.
+All of them read files and block. ``None`` means the current directory, the user's agent directory,
+the settings files, and the stored trust decision. Project files are read only if the project is
+``trusted``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def discover_auth_storage(agent_dir: Path | str | None = None) -> AuthStorage:
-    """The user's credentials."""
+    """Return the user's credentials."""
     return AuthStorage(host_given(agent_dir).agent_dir / "auth.json")
 
 
@@ -40,7 +40,7 @@ def discover_models(
     auth_storage: AuthStorage | None = None,
     settings: Settings | None = None,
 ) -> ModelRegistry:
-    """Every model that files and environment give access to; close its ``models`` when done."""
+    """Return every model of the files and the environment. Close its ``models`` when done."""
     return models.discover_models(
         host_given(agent_dir),
         directory_given(cwd),
@@ -55,7 +55,7 @@ def discover_context_files(
     *,
     trusted: bool | None = None,
 ) -> tuple[ContextFile, ...]:
-    """AGENTS.md and its kin, from the most general to the nearest."""
+    """Return AGENTS.md and similar files, from the most general to the nearest."""
     wanted = ResourceOptions(skills=False, prompts=False)
     return _found(wanted, cwd, agent_dir, None, trusted=trusted).context.files
 
@@ -67,7 +67,7 @@ def discover_skills(
     settings: Settings | None = None,
     trusted: bool | None = None,
 ) -> tuple[Skill, ...]:
-    """The skills of the user, of packages and, if it is trusted, of the project."""
+    """Return the skills of the user, of packages and, if it is trusted, of the project."""
     wanted = ResourceOptions(context_files=False, prompts=False)
     found = _found(wanted, cwd, agent_dir, settings, trusted=trusted).skills
     return tuple(each.skill for each in found)
@@ -80,7 +80,7 @@ def discover_prompt_templates(
     settings: Settings | None = None,
     trusted: bool | None = None,
 ) -> tuple[PromptTemplate, ...]:
-    """The prompt templates of the user, of packages and, if it is trusted, of the project."""
+    """Return the prompt templates of the user, packages and, if it is trusted, the project."""
     wanted = ResourceOptions(context_files=False, skills=False)
     return _found(wanted, cwd, agent_dir, settings, trusted=trusted).prompts
 
@@ -91,16 +91,13 @@ def local_environment(
     *,
     settings: Settings | None = None,
 ) -> LocalEnv:
-    """The files and the shell of this machine, for tools of one's own: an ``ExecutionEnv``.
+    """Return files and shell of this machine for custom tools: an ``ExecutionEnv``.
 
     Commands run as in a session: in the shell of the settings, without credentials in their
     environment. Its owner closes it.
     """
     here, host = directory_given(cwd), host_given(agent_dir)
     return local_env(here, host, settings or settings_here(host, here))
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 def _found(

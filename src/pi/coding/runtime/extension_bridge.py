@@ -1,4 +1,4 @@
-"""What a session tells and asks, as the events of extensions, and back."""
+"""Translates events of the session and its agent to extension events, and their answers back."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ class ExtensionBridge:
         self._hooks = host.hooks
         self._core = core
         self._load = load
-        """Loads extensions for the session that is there now."""
+        """Loads extensions for the current session."""
         self._discovered = discovered
-        """Given the further resources that extensions know of."""
+        """Called with the additional resources that extensions provide."""
         self._tokens: Callable[[], None] | None = None
 
     def connect(self, bus: Bus) -> None:
-        """Hear everything from now on."""
+        """Subscribe to all events of the bus."""
         bus.on(SessionStarted, self.started, owner=OWNER)
         bus.on(SessionEnding, self._ending, owner=OWNER)
         bus.on(BeforeSwitch, self._before_switch, owner=OWNER)
@@ -92,7 +92,7 @@ class ExtensionBridge:
     # Sessions -------------------------------------------------------------------------------------
 
     async def started(self, event: SessionStarted) -> None:
-        """Tell it, and take what extensions know of besides."""
+        """Emit the start event, then collect the resources of extensions."""
         previous = _text(event.previous_session_file)
         await self._hooks.tell(
             SessionStartEvent(reason=event.reason, previous_session_file=previous)
@@ -126,7 +126,7 @@ class ExtensionBridge:
         )
 
     async def switched(self, event: Switched) -> None:
-        """Load what the session that is there now has, and tell it."""
+        """Load the extensions of the new session, then emit the event."""
         await self._load()
         previous = _text(event.previous_session_file)
         await self._hooks.tell(
@@ -171,7 +171,7 @@ class ExtensionBridge:
         self._host.policy.forced_prompt = forced_prompt(asked, _prompt(parts))
         return RunAnswer(parts=parts, messages=waiting + said)
 
-    # The rest -------------------------------------------------------------------------------------
+    # Other events ---------------------------------------------------------------------------------
 
     async def _model_selected(self, event: ModelSelected) -> None:
         await self._hooks.tell(
@@ -207,7 +207,7 @@ class ExtensionBridge:
         await self._host.listening.hear(event)
 
     def _follow_tokens(self, *, wanted: bool) -> None:
-        """Hear every token of a run, but only if an extension wants to."""
+        """Subscribe to the tokens of a run only while an extension wants them."""
         if not wanted and self._tokens is not None:
             self._tokens()
             self._tokens = None

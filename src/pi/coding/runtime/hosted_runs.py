@@ -1,4 +1,4 @@
-"""Runs and events of a session, as its extensions begin, cut and tell them."""
+"""Runs and events for extensions."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.session.entries import CustomMessage
 
 MOVES = (TreeMoved, ModelSelected, ThinkingLevelSelected)
-"""What is told over the bus only, and may change the leaf or the state of a session."""
+"""Events of the bus only that may change the leaf or the state of a session."""
 
 
 class HostedRuns:
-    """Implements ``SessionRuns``. Whoever wants to can wait until everything has settled."""
+    """Implements ``SessionRuns``. ``settled`` waits for all runs that extensions started."""
 
     def __init__(
         self, core: LiveSession, session: AgentSession, refresh_policies: Callable[[], None]
@@ -43,27 +43,27 @@ class HostedRuns:
         core.agent.subscribe(self._hear, updates=False)
 
     async def close(self) -> None:
-        """End what extensions have begun."""
+        """Stop what extensions have started."""
         await self._end_scopes()
         await self._tasks.close()
 
     async def settled(self) -> None:
-        """Until the runs that extensions have begun are over."""
+        """Wait until the runs that extensions started are over."""
         while self._begun:
             await asyncio.wait(self._begun)
 
     @property
     def idle(self) -> bool:
-        """Whether no run is under way."""
+        """Whether no run is active."""
         return not self._core.busy
 
     @property
     def message_token(self) -> MessageToken | None:
-        """Stands for the answer that is being streamed."""
+        """Identifies the answer that is being streamed."""
         return self._core.agent.open_answer.token
 
     def scope(self, outer: Scope) -> Scope:
-        """What an extension starts for the run that is under way, and no longer."""
+        """Return a scope that ends with the current run."""
         if self.idle:
             raise ExtensionError(
                 "No run is under way.", hint="pi.scope lasts as long as the session."
@@ -73,19 +73,19 @@ class HostedRuns:
         return self._scopes[outer]
 
     def begin(self, message: CustomMessage) -> None:
-        """Begin a run with a message."""
+        """Start a run with a message."""
 
         async def run() -> None:
             await self._parts.prompts.prepare()
             try:
                 await self._core.agent.prompt((message,))
-            except AgentBusy:  # somebody else was faster
+            except AgentBusy:  # another run started first
                 await self._core.agent.follow_up(message)
 
         self._begin(run)
 
     def prompt(self, text: str, images: Sequence[Image], *, expand: bool, meta: Json) -> None:
-        """Begin a run as if the person had said it; ``meta`` is kept beside it."""
+        """Start a run with a user message; ``meta`` is stored with it."""
 
         async def run() -> None:
             await self._parts.prompts.prompt(
@@ -100,34 +100,34 @@ class HostedRuns:
         self._begin(run)
 
     async def queue(self, message: Any, *, follow_up: bool) -> None:
-        """Have a message delivered in the run that is under way."""
+        """Queue a message for the current run."""
         agent = self._core.agent
         await (agent.follow_up if follow_up else agent.steer)(message)
 
     def next_request(self) -> Request:
-        """What the model would be asked now; nothing is sent."""
+        """Return the request that the model would get now; nothing is sent."""
         agent = self._core.agent
-        if not agent.is_running:  # a run has the prompt and the tools that it began with
+        if not agent.is_running:  # a run keeps the prompt and tools that it started with
             agent.tools = self._core.toolbox.active()
             agent.system_prompt = self._parts.prompts.sections()
         return agent.next_request()
 
     def interrupt(self, token: MessageToken, cut: Interrupt) -> bool:
-        """Cut an answer, and ask again; False if it is too late."""
+        """Interrupt an answer and request it again. Returns False if it is already complete."""
         return self._core.agent.open_answer.interrupt(token, cut)
 
     def abort(self) -> None:
-        """Ask the run to end, here or elsewhere."""
+        """Abort the run, local or remote."""
         self._core.agent.abort()
         if self._core.elsewhere is not None:
             apart(self._tasks, self._core.elsewhere.abort(), name="abort elsewhere")
 
     async def compact(self, instructions: str) -> Any:
-        """Make the conversation shorter."""
+        """Compact the conversation."""
         return await self._parts.compaction.compact(instructions)
 
     def refresh_policies(self) -> None:
-        """Have the next run ask whoever is there now."""
+        """Use the current policies from the next run on."""
         self._refresh_policies()
 
     async def _hear(self, event: object) -> None:
@@ -140,7 +140,7 @@ class HostedRuns:
             await scope.close()
 
     def _begin(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Begin a run that nobody waits for."""
+        """Start a run in the background."""
 
         async def run() -> None:
             try:
@@ -154,7 +154,7 @@ class HostedRuns:
 
 
 LAST_WORDS = 1.0
-"""Seconds for what was to be told soon when a session ends, such as that a handler failed."""
+"""Seconds to emit pending events when a session ends, such as a failed handler."""
 
 
 class HostedEvents:
@@ -165,16 +165,19 @@ class HostedEvents:
         self._tasks = TaskScope()
 
     async def close(self) -> None:
-        """Tell what is still to be told, and nothing more."""
+        """Emit pending events, then stop."""
         await self._tasks.settle(LAST_WORDS)
         await self._tasks.close()
 
     def subscribe(self, listener: Callable[[Any], None]) -> Callable[[], None]:
-        """Have ``listener`` called with every public event; gives what ends that."""
+        """Subscribe to every public event. Returns an unsubscribe function."""
         return self._core.agent.subscribe(listener)
 
     def on_moved(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Have ``listener`` called when the leaf or what was chosen changes without an event."""
+        """Subscribe to changes of leaf, model or level that have no public event.
+
+        Returns an unsubscribe function.
+        """
         ends = [self._core.bus.on(kind, lambda _: listener()) for kind in MOVES]
 
         def end() -> None:
@@ -184,14 +187,14 @@ class HostedEvents:
         return end
 
     async def tell(self, event: Any) -> None:
-        """Tell a public event."""
+        """Emit a public event."""
         await self._core.tell(event)
 
     def tell_soon(self, event: Any) -> None:
-        """Tell a public event, after what is being told."""
+        """Emit a public event after the pending ones."""
         apart(self._tasks, self._core.tell(event), name="extension event")
 
 
 def apart(tasks: TaskScope, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
-    """Start ``work`` in a context of its own: whoever asks may be inside a run, and this is not."""
+    """Start ``work`` in an empty context: the caller may be part of a run, ``work`` is not."""
     return TaskContext().run(tasks.start, work, name=name)

@@ -1,4 +1,4 @@
-"""Models as a session reaches them: its credentials, its settings, its cache identity."""
+"""Model requests of a session: credentials, ``models.json``, migration of old credentials."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from pi.coding.extension_host.contributions.model_wraps import ModelRequest, Purpose
 
 
-# The person's ``models.json``, read when a session begins and whenever they look for models.
-
-
 class OwnModels:
-    """What the file said last. ``make`` gives the models of everybody, the person's among them."""
+    """The user's ``models.json``, as it was read last.
+
+    ``make`` builds the collection of all models.
+    """
 
     def __init__(self, host: Machine, make: Callable[[CustomModels], Models]) -> None:
         self._host = host
@@ -49,7 +49,7 @@ class OwnModels:
         self.custom = _read(host, self._content)
 
     def bring(self, models: Models) -> None:
-        """Have ``models`` know what the file says now; one that cannot be read changes nothing."""
+        """Read the file again and update ``models``; an invalid file changes nothing."""
         try:
             content = _content(self._host)
         except PiError as problem:
@@ -69,7 +69,7 @@ class OwnModels:
 
 
 def own_models(host: Machine) -> CustomModels:
-    """What the person's ``models.json`` adds; what is wrong with it is reported."""
+    """Return the models of the user's ``models.json``; errors are reported."""
     return _read(host, _content(host))
 
 
@@ -96,12 +96,12 @@ class ProviderRetry(Record):
 
     timeout_ms: int | None = None
     max_retries: Annotated[int, Meta(ge=0)] = 0
-    """Within one request, before anybody hears of a failure."""
+    """Retries within one request, before a failure is reported."""
     max_retry_delay_ms: Annotated[int, Meta(ge=0)] = 60_000
 
 
 class ModelClient:
-    """Adds to every request what the session knows; asks nobody by itself."""
+    """Adds session settings and credentials to each model request."""
 
     def __init__(
         self,
@@ -123,7 +123,10 @@ class ModelClient:
         self.registry = registry or discover_models(host, cwd, values=values, storage=storage)
 
     def serve(self, core: LiveSession, *, api_key: str | None) -> None:
-        """Ask for ``core`` from now on; the key is for the provider of its model alone."""
+        """Use the settings of ``core`` from now on.
+
+        ``api_key`` is for the provider of its model only.
+        """
         self._core = core
         if api_key is not None:
             remember_used(api_key)
@@ -132,7 +135,9 @@ class ModelClient:
     def stream(
         self, model: Model, context: Context, options: StreamOptions, *, purpose: Purpose = "turn"
     ) -> EventStream:
-        """Ask ``model``, as the session's settings say and through what extensions put around."""
+        """Request an answer from ``model``, with the session's options and the extensions' model
+        wraps.
+        """
         wanted, context = self._wanted(model, options), self._shown(context)
         host = self._extensions.host
         if host is None:
@@ -149,10 +154,10 @@ class ModelClient:
         return self.registry.models.stream_simple(request.model, context, request.options)
 
     def _shown(self, context: Context) -> Context:
-        """Without pictures, where the person lets none leave."""
+        """Return the context without images, if the settings block them."""
         if not self._settings().values.images.block_images:
             return context
-        from pi.ai.wire_support.handoff import without_images  # few people want that
+        from pi.ai.wire_support.handoff import without_images  # lazy: few users block images
 
         shown = (without_images(message, BLOCKED) for message in context.messages)
         return replace(context, messages=tuple(shown))
@@ -173,7 +178,7 @@ class ModelClient:
         )
 
     def options(self) -> StreamOptions:
-        """What every request of the session has in common."""
+        """Options that all requests of the session share."""
         settings = self._settings()
         values = settings.values
         provider = settings.section(("retry", "provider"), ProviderRetry)
@@ -200,7 +205,7 @@ class ModelClient:
         )
 
     async def close(self) -> None:
-        """Close connections, if they are ours."""
+        """Close connections, if this object owns them."""
         if self._owned:
             await self.registry.models.close()
 
@@ -213,9 +218,9 @@ class ModelClient:
 def discover_models(
     host: Machine, cwd: Path, *, values: Values | None = None, storage: AuthStorage | None = None
 ) -> ModelRegistry:
-    """Every model that the person's files and environment give access to.
+    """Return every model that the user's files and environment give access to.
 
-    They are reached as ``values`` say; without any, as the person's own settings do.
+    Requests use the settings ``values``; default: the user's own settings.
     """
     values = values or Settings.of(host.agent_dir, cwd, clock=host.clock).values
     storage = storage or credential_store(host)
@@ -239,22 +244,19 @@ def discover_models(
 
 
 def credential_store(host: Machine) -> AuthStorage:
-    """Where the person's credentials are."""
+    """Return the user's credential store."""
     return AuthStorage(host.agent_dir / "auth.json")
-
-
-# Credentials where older versions kept them: taken over into the store, once.
 
 
 LOGINS = "oauth.json"
 KEYS = "apiKeys"
-"""A setting."""
+"""A setting of older versions."""
 
 
 async def migrate_credentials(host: Machine, settings: Settings, storage: AuthStorage) -> None:
-    """Move old logins and keys into ``storage``; what it holds already is newer and stays.
+    """Move logins and keys of older versions to ``storage``, once; existing entries win.
 
-    What cannot be moved is reported and left where it is.
+    What cannot be moved is reported and left in place.
     """
     logins, keys = host.agent_dir / LOGINS, settings.layer("user", (KEYS,))
     if keys is None and not logins.is_file():
@@ -285,12 +287,12 @@ def _logins(path: Path) -> dict[str, Credential]:
     try:
         raw = msgspec.json.decode(read_if_exists(path) or b"{}", type=dict[str, dict[str, object]])
         return {provider: decode({**login, "type": "oauth"}) for provider, login in raw.items()}
-    except ValueError as problem:  # also of msgspec, and of text that is not UTF-8
+    except ValueError as problem:  # includes msgspec errors and invalid UTF-8
         raise FileAccessError(f"{path} cannot be read: {problem}") from problem
 
 
 def _put_away(logins: Path, settings: Settings) -> None:
-    """Leave nothing that would be taken over again."""
+    """Remove the old credentials, so that they are not migrated again."""
     if logins.is_file():
         try:
             logins.replace(logins.with_name(f"{LOGINS}.migrated"))

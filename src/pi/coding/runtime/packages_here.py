@@ -1,4 +1,4 @@
-"""The packages of a session: those that settings name, and those that ``-e`` names."""
+"""The packages of a session, from settings and ``-e``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pi.coding.settings.settings import Settings
 
 
 def stores_here(cwd: Path, host: Machine, settings: Settings, *, offline: bool) -> PackageStores:
-    """Where packages are installed, with the programs that settings name."""
+    """Return the package stores, with the programs that the settings name."""
     programs = Programs(
         environ=host.environ, npm_command=settings.values.npm_command, offline=offline
     )
@@ -32,11 +32,11 @@ class SessionPackages:
         self._explicit = options.extensions.paths
 
     async def fetch(self) -> None:
-        """Install those that are missing, and tell it."""
+        """Install missing packages and report them."""
         await fetch_missing(self._layers(), self._stores, self._report)
 
     def found(self) -> tuple[tuple[Package, ...], tuple[str, ...]]:
-        """Those that are there, and what is wrong with others; nothing of them is run."""
+        """Return installed packages, and error messages for others. Runs none of their code."""
         found = find_packages(self._layers())
         return found.packages, found.warnings
 

@@ -1,4 +1,4 @@
-"""The tools of a session: all that there are, and those that are on."""
+"""The tools of a session: all tools, and the active ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Toolbox:
-    """Built-in tools of the workspace, and others that were added; later ones of a name win."""
+    """Built-in tools of the workspace, and added ones; later tools of the same name win."""
 
     def __init__(
         self,
@@ -27,24 +27,24 @@ class Toolbox:
     ) -> None:
         self._workspace = workspace
         self._lent = lent
-        """Those of extensions, as they are now."""
+        """Current tools of extensions."""
         self._dressed = dressed
-        """A tool inside what extensions have wrapped around it."""
+        """Returns a tool with the extensions' tool wraps applied."""
         self._wishes = wishes
         self._added: dict[str, tuple[AgentTool, ToolNote]] = {}
         self._chosen: tuple[str, ...] | None = None
         self._made: dict[str, AgentTool] = {}
 
     def add(self, tool: AgentTool, note: ToolNote | None = None) -> None:
-        """Have one more tool; it is on unless the person chose others."""
+        """Add a tool. It is active unless the user selected others."""
         self._added[tool.name] = (tool, note or ToolNote(name=tool.name))
 
     def remove(self, name: str) -> None:
-        """Have it no longer; a built-in one of that name comes back."""
+        """Remove a tool; a built-in tool of that name becomes visible again."""
         self._added.pop(name, None)
 
     def choose(self, names: Iterable[str]) -> None:
-        """Have exactly these on from the next request on; unknown names are left out."""
+        """Activate exactly these tools from the next request on; unknown names are ignored."""
         self._chosen = tuple(names)
 
     def move_to(self, workspace: Workspace) -> None:
@@ -54,7 +54,7 @@ class Toolbox:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every tool that could be on."""
+        """Return the names of all tools."""
         wishes = self._wishes
         if not wishes.any:
             return ()
@@ -66,7 +66,7 @@ class Toolbox:
 
     @property
     def active_names(self) -> tuple[str, ...]:
-        """Those that are on."""
+        """Return the names of the active tools."""
         known = self.names
         if self._chosen is not None:
             return tuple(name for name in self._chosen if name in known)
@@ -77,16 +77,16 @@ class Toolbox:
         return tuple(name for name in known if name in usual)
 
     def active(self) -> tuple[AgentTool, ...]:
-        """Those that are on, ready to run."""
+        """Return the active tools, ready to run."""
         return tuple(self._dressed(self._tool(name)) for name in self.active_names)
 
     def listed(self) -> tuple[AgentTool, ...]:
-        """Every tool that could be on, but for those that extensions hide."""
+        """Return all tools except those that extensions hide."""
         hidden = {name for name, tool in self._lent().items() if tool.exposure == "hidden"}
         return tuple(self._dressed(self._tool(name)) for name in self.names if name not in hidden)
 
     def notes(self) -> tuple[ToolNote, ...]:
-        """What the prompt says of those that are on."""
+        """Return the prompt texts of the active tools."""
         return tuple(self._note(name) for name in self.active_names)
 
     def _tool(self, name: str) -> AgentTool:

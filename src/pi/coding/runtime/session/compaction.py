@@ -1,4 +1,4 @@
-"""Compaction as the person asks for it, and its settings."""
+"""Compaction of a session: manual, while idle, and its summary requests."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
     from pi.coding.compaction.strategies import Strategy
 
 
-# Asking models for summaries: with the session's own thinking, credentials and retries.
-
-
 LONG_DELAY_MS = 10_000
-"""A pause that nobody waits for while another model can be asked for the summary."""
+"""Longest retry delay while another model can be used for the summary."""
 
 
 class Summaries:
-    """Requests beside the conversation; each kind has a cache identity of its own."""
+    """Summary requests with the session's thinking level, credentials and retries.
+
+    They are outside of the conversation; each kind has a cache identity of its own.
+    """
 
     def __init__(
         self,
@@ -71,9 +71,9 @@ class Summaries:
         *,
         is_last: bool = True,
     ) -> Ask:
-        """A way to ask ``model``; retries are told with their ``source`` and ``reason``.
+        """Return a function that sends requests to ``model``.
 
-        Unless it ``is_last``, another model can be asked, and no long pause is waited for.
+        Retry events carry ``source`` and ``reason``. Unless it ``is_last``, another model is available, and long retry delays fail instead.
         """
         began = SummarizationRetryAttemptStart(source=source, reason=reason or UNSET)
 
@@ -98,7 +98,7 @@ class Summaries:
                 once, settings, began=began, tell=self._core.tell, clock=self._core.host.clock
             )
             if asks_for_too_long_a_wait(attempt.failure, settings):
-                # The caller would ask once more at once, as after a summary that cannot be used.
+                # The caller would retry at once, as after an unusable summary.
                 why = attempt.answer.error_message or "rate limited"
                 raise CompactionFailed("summary_failed", f"The summary failed: {why}")
             return attempt.answer
@@ -107,7 +107,7 @@ class Summaries:
 
 
 class Strategies(Mapping[str, "Strategy"]):
-    """Those of pi, and those of extensions as they are now; these win."""
+    """Built-in strategies, and those of extensions, which take precedence."""
 
     def __init__(self, lender: ExtensionContributions) -> None:
         self._lender = lender
@@ -124,7 +124,7 @@ class Strategies(Mapping[str, "Strategy"]):
 
 @cache
 def _own() -> Mapping[str, Strategy]:
-    """Loaded with the first compaction; most sessions have none."""
+    """Return the built-in strategies. Lazy: most sessions never compact."""
     from pi.coding.compaction.strategies import ShakeStrategy, SummaryStrategy
 
     return {"context-full": SummaryStrategy(), "shake": ShakeStrategy()}
@@ -133,7 +133,7 @@ def _own() -> Mapping[str, Strategy]:
 def compaction_surroundings(
     core: LiveSession, summaries: Summaries, hand_off: Callable[[str], Awaitable[None]]
 ) -> CompactionSession:
-    """What a compaction of this session works with."""
+    """Return what a compaction needs from this session."""
     return CompactionSession(
         conversation=lambda: core.conversation,
         add=core.kept,
@@ -152,14 +152,14 @@ def compaction_surroundings(
 
 
 class StrategyCheck:
-    """Reports a ``compaction.strategy`` that nobody has, once for each name."""
+    """Reports an unknown ``compaction.strategy``, once for each name."""
 
     def __init__(self, core: LiveSession) -> None:
         self._core = core
         self._reported = ""
 
     def check(self, event: SessionStarted) -> None:
-        """Look at the strategy as it is set now; extensions must have been loaded."""
+        """Check the current setting; extensions must be loaded."""
         options, extensions = compaction_options(self._core), self._core.extensions
         problem = unknown_strategy(options, extensions.strategies())
         if problem and problem != self._reported:
@@ -168,7 +168,7 @@ class StrategyCheck:
 
 
 def compaction_options(core: LiveSession) -> CompactionOptions:
-    """The settings of compaction, as they are now."""
+    """Return the current compaction settings."""
     return core.workspace.settings.section(("compaction",), CompactionOptions)
 
 
@@ -178,7 +178,7 @@ def _fallbacks(core: LiveSession) -> Sequence[Model]:
 
 
 class CompactionControl:
-    """What modes may do about compaction."""
+    """Compaction for modes."""
 
     def __init__(
         self,
@@ -197,18 +197,18 @@ class CompactionControl:
 
     @property
     def busy(self) -> bool:
-        """Whether a compaction is under way."""
+        """Whether a compaction is running."""
         return self._compactor.busy
 
     @property
     def automatic(self) -> bool:
-        """Whether it happens by itself."""
+        """Whether automatic compaction is on."""
         return compaction_options(self._core).enabled
 
     async def compact(self, instructions: str = "") -> CompactionResult:
-        """Compact now; a run that is under way is ended first, and what is said meanwhile waits.
+        """Compact now. Aborts the current run; prompts wait until it is done.
 
-        ``CompactionFailed`` if in vain.
+        Raises ``CompactionFailed`` if nothing could be compacted.
         """
         self._core.must_run_here("it cannot be compacted")
         wish = CompactionRequest(reason="manual", instructions=instructions)
@@ -220,25 +220,22 @@ class CompactionControl:
             await self._resume()
 
     def abort(self) -> None:
-        """End the compaction that is under way."""
+        """Abort the running compaction."""
         self._compactor.abort()
 
     def set_automatic(self, *, enabled: bool) -> None:
-        """Say for this session whether it happens by itself."""
+        """Turn automatic compaction on or off for this session."""
         self._core.workspace.settings.override({"compaction.enabled": enabled})
 
     def dropped(self) -> Sequence[Entry]:
-        """What the model is no longer shown."""
+        """Return the entries that compaction removed from the model's context."""
         from pi.coding.compaction.execution import dropped
 
         return dropped(self._core.log)
 
 
-# Compaction while the session rests.
-
-
 class IdleCompaction:
-    """Begins to wait when the agent settles, and stops when it starts again."""
+    """Compacts an idle session: a timer runs from the end of a run to the start of the next."""
 
     def __init__(self, core: LiveSession, compactor: Compactor, around: CompactionSession) -> None:
         self._core = core
@@ -247,7 +244,7 @@ class IdleCompaction:
         self._waiting: asyncio.Task[bool] | None = None
 
     def hear(self, event: object) -> None:
-        """Follow what the agent tells."""
+        """Handle an event of the agent."""
         if isinstance(event, AgentStart):
             self._stop()
         elif isinstance(event, AgentSettled) and self._around.options().idle_enabled:
@@ -258,14 +255,14 @@ class IdleCompaction:
             )
 
     async def close(self) -> None:
-        """Wait no more."""
+        """Stop the timer."""
         waiting = self._waiting
         self._stop()
         if waiting is not None:
             await asyncio.wait({waiting})
 
     def _busy(self) -> bool:
-        """Whether something in the background still works."""
+        """Whether a background job is running."""
         running = self._core.workspace.commands.running
         return bool(running) or self._core.busy or self._core.elsewhere is not None
 

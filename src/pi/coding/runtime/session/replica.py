@@ -1,4 +1,4 @@
-"""A session that runs elsewhere, followed here step by step."""
+"""``ReplicaFollower``: applies the feed of a remote session."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ _BUSY: Final = {"agent_start": True, "agent_settled": False}
 
 
 class ReplicaFollower:
-    """Implements ``Replica``: the log grows by lines as they are, events are told as they come."""
+    """Implements ``Replica``: appends received lines to the log unchanged, and emits received
+    events.
+    """
 
     def __init__(self, core: LiveSession, elsewhere: RemoteSession) -> None:
         self._core = core
@@ -31,11 +33,11 @@ class ReplicaFollower:
 
     @property
     def closed(self) -> bool:
-        """Whether another session has taken its place."""
+        """Whether another session was opened instead."""
         return self._elsewhere.closed
 
     async def receive(self, item: FeedItem | Json) -> None:
-        """Take over one step; steps of a kind that this version does not know are passed over."""
+        """Apply one item; items of unknown kinds are ignored."""
         if self.closed:
             return
         kind, data = (item.kind, item.data) if isinstance(item, FeedItem) else _fields(item)
@@ -52,7 +54,7 @@ class ReplicaFollower:
                 await self._tell(data)
 
     async def _begin(self, data: Json) -> None:
-        """Catch up with everything that there is."""
+        """Apply a snapshot."""
         for entry in data["entries"]:
             if entry["id"] not in self._log.tree:
                 self._adopt(entry)
@@ -64,7 +66,7 @@ class ReplicaFollower:
             await self._core.tell(MessageStart(message=_message(partial)))
 
     async def _move_to(self, id: str | None) -> None:
-        """Have the leaf where it is there, and whoever shows the branch look at it again."""
+        """Move the leaf like the remote side, and emit the move."""
         before = self._log.leaf_id
         self._log.move_to(id)
         await self._core.bus.tell(TreeMoved(new_leaf_id=id, old_leaf_id=before))
@@ -77,7 +79,7 @@ class ReplicaFollower:
         self._log.adopt(line)
 
     def _take(self, data: Json) -> None:
-        """Show the model and the level of the other end."""
+        """Take over model and thinking level of the remote side."""
         if not data:
             return
         state = msgspec.convert(data, SessionState)
@@ -101,12 +103,12 @@ def _fields(item: Json) -> tuple[Any, Any]:
 
 @cache
 def _events() -> Any:
-    """Every event that is told; made for the first replica, which most sessions never have."""
+    """Return the decoder of all events. Lazy: most sessions have no replica."""
     return AgentSessionEvent | ExtensionEvent
 
 
 def _event(data: Json) -> Any:
-    """An event as it was told there; ``None`` if this version does not know it."""
+    """Decode an event; ``None`` if this version does not know it."""
     try:
         event = msgspec.convert(data, _events())
     except msgspec.ValidationError:

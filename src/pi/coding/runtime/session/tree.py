@@ -1,4 +1,4 @@
-"""Moving the leaf within a session, with notes on what is left behind."""
+"""Moves the leaf within a session, with an optional summary of the abandoned branch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pi.coding.session.views import landing
 
 
 class TreeMoves:
-    """One move at a time; a summary that is being written can be stopped."""
+    """One move at a time; its summary can be aborted."""
 
     def __init__(
         self, core: LiveSession, summaries: Summaries, *, quiet: Callable[[], Awaitable[None]]
@@ -36,7 +36,7 @@ class TreeMoves:
         return self._abort is not None
 
     def abort(self) -> None:
-        """Stop the summary; the leaf then stays where it is."""
+        """Abort the summary; the leaf does not move."""
         if self._abort is not None:
             self._abort.want()
 
@@ -49,7 +49,7 @@ class TreeMoves:
         replace_instructions: bool = False,
         label: str = "",
     ) -> Navigated:
-        """Go to an entry; what was said there is given back, to be said differently."""
+        """Move the leaf to an entry; returns a user message at the target for editing."""
         core = self._core
         if id not in core.log.tree:
             raise PiError(f"Entry not found: {id}")
@@ -65,7 +65,7 @@ class TreeMoves:
         asked = await core.bus.ask(BeforeTree(move=move))
         if asked.cancelled:
             return Navigated(cancelled=True)
-        # Whoever chose "No summary" gets none, whatever an extension has at hand.
+        # If the user chose "No summary", a summary of an extension is ignored as well.
         ready = asked.summary if summarize else None
         try:
             notes = ready or await self._notes(asked.move, wanted=summarize)
