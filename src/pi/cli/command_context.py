@@ -21,7 +21,7 @@ def local_machine(
     approve: bool | None = None,
 ) -> Machine:
     """The host as a session in ``cwd`` has it: a trusted project may have variables, too."""
-    host = Machine.of(environ, report=report)
+    host = Machine.from_environ(environ, report=report)
     trusted = is_trusted(host, cwd) if approve is None else approve
     return with_project(host, cwd) if trusted else host
 

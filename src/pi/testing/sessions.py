@@ -64,5 +64,5 @@ async def make_session(
     parts = SessionOverrides(registry=ModelRegistry(models), persistent=persistent)
     if isinstance(given := options.get("extensions"), Sequence):
         options["extensions"] = ExtensionOptions(discover=False, inline=tuple(given))
-    wanted = SessionOptions(**{"model": "faux/faux", **options})
-    return (await assemble(cwd, host, wanted, parts)).session
+    session_options = SessionOptions(**{"model": "faux/faux", **options})
+    return (await assemble(cwd, host, session_options, parts)).session

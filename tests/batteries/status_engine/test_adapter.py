@@ -84,11 +84,11 @@ def publications(show: Show) -> list[Any]:
     """What is published from now on."""
     found: list[Any] = []
 
-    def hear(event: object) -> None:
+    def handle_event(event: object) -> None:
         if isinstance(event, ExtensionEvent) and event.name == "status_engine":
             found.append(event.data)
 
-    show.session.subscribe(hear)
+    show.session.subscribe(handle_event)
     return found
 
 

@@ -21,7 +21,7 @@ class Desk:
             self._ask,
             start=self._start,
             on_line=lambda: self.lines.append(self.source.line),
-            on_problem=self.problems.append,
+            on_error=self.problems.append,
             **options,
         )
 

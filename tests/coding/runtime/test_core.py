@@ -14,7 +14,7 @@ async def test_entries_that_are_public_are_told_and_others_are_not(tmp_path: Pat
     session = await stage.open()
     core = session._core
     name = await core.add(SessionInfo(name="n"))
-    edit = await core.kept(ContextEdit(target_id="x", replacement=None))
+    edit = await core.append_entry(ContextEdit(target_id="x", replacement=None))
     await session.close()
 
     assert edit == ContextEdit(

@@ -16,7 +16,7 @@ from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.testing import calls, says
 from tests.coding.runtime.stage import ENVIRON, Stage
 
-PATIENCE = 60.0
+RETURN_PROBABILITY = 60.0
 EXTENDED = '{"bash": {"extended": true}, "async": {"enabled": true}}'
 
 
@@ -59,7 +59,7 @@ async def test_a_command_that_takes_long_becomes_a_job_where_that_is_wanted(
         ' "async": {"enabled": true}}',
     )
     session = await stage.open()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(RETURN_PROBABILITY):
         await session.prompts.prompt("go")
     told = str(session.facts.messages()[-2])
     await session.close()

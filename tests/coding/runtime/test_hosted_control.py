@@ -31,7 +31,7 @@ async def test_whoever_wants_the_program_to_end_waits_for_rest(tmp_path: Path) -
         control = play.host.session.control
         control.shutdown()
         async with asyncio.timeout(30):
-            await play.session.extensions.shutdown_wanted()
+            await play.session.extensions.wait_for_shutdown()
 
 
 async def test_a_nested_session_answers_and_is_closed_by_whoever_opened_it(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ class Desk:
 
     def __init__(self, folder: Path) -> None:
         self.told: list[str] = []
-        host = Machine.of({"HOME": str(folder)}, agent_dir=folder)
+        host = Machine.from_environ({"HOME": str(folder)}, agent_dir=folder)
         self.host = replace(host, report=self.told.append)
         self.storage = AuthStorage(folder / "auth.json", clock=host.clock)
 
@@ -76,7 +76,7 @@ async def test_a_file_that_cannot_be_read_stays_and_is_named(desk: Desk, broken:
     await desk.start()
 
     (told,) = desk.told
-    assert told.startswith("Warning: older credentials were not taken over: ")
+    assert told.startswith("Warning: older credentials were not migrated: ")
     assert str(path) in told
     assert json.loads(settings.read_text()) == {"apiKeys": {"groq": "k"}}
     assert (desk.host.agent_dir / "oauth.json").exists()

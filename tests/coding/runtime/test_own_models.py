@@ -83,10 +83,10 @@ async def test_a_model_that_was_written_down_meanwhile_can_be_chosen(tmp_path: P
     session = await stage.open(model="mine/first")
     stage.write(FILE, mine("late"))
 
-    assert (await session.models.pick("mine/late")).id == "late"
+    assert (await session.models.select("mine/late")).id == "late"
     stage.write(FILE, mine("later"))
     await session.models.discover()
     assert "later" in [model.id for model in session.models.available()]
     with pytest.raises(PiError, match="Model not found"):
-        await session.models.pick("mine/never")
+        await session.models.select("mine/never")
     await session.close()

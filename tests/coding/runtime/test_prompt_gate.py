@@ -23,11 +23,11 @@ async def test_prompts_wait_until_nobody_keeps_the_gate_closed() -> None:
 
 async def test_who_waits_is_told_when_prompts_are_given_up_and_the_next_may_wait_again() -> None:
     gate = PromptGate()
-    gate.give_up()  # nobody waits
+    gate.abort_waiting()  # nobody waits
     with gate.closed():
         first = asyncio.create_task(gate.passed())
         await asyncio.sleep(0)
-        gate.give_up()
+        gate.abort_waiting()
         second = asyncio.create_task(gate.passed())
         with pytest.raises(PiError, match="The prompt was aborted before its run began"):
             await first

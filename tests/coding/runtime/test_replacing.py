@@ -225,7 +225,7 @@ async def test_a_file_from_elsewhere_is_copied_and_gone_on_with(tmp_path: Path) 
     path = stage.write("elsewhere.jsonl", session.facts.file.read_text())
     before = path.read_bytes()
     await session.sessions.new()
-    replaced = await session.sessions.take_in(path)
+    replaced = await session.sessions.import_file(path)
 
     assert not replaced.cancelled
     assert session.facts.file not in (None, path)

@@ -16,7 +16,7 @@ from pi.coding.port.remote import FeedItem, Replica
 from pi.coding.runtime.live import RemoteSessionError
 from pi.coding.session.errors import SessionProblem
 from tests.coding.extension_host.stage import Play, playing
-from tests.coding.runtime.test_elsewhere import FakeRemote
+from tests.coding.runtime.test_remote_session import FakeRemote
 
 
 async def follow(feed: Feed, replica: Replica) -> None:

@@ -14,7 +14,7 @@ import pytest
 from pi.ai.messages import Json
 from pi.coding.runtime.rpc_client import RpcProcess, RpcRefused, RpcServerDied, rpc_process
 
-PATIENCE = 30.0
+RETURN_PROBABILITY = 30.0
 SERVER = """
 import json, sys
 
@@ -42,11 +42,11 @@ for line in sys.stdin:
 
 @asynccontextmanager
 async def server(tmp_path: Path, heard: list[Json] | None = None) -> AsyncIterator[RpcProcess]:
-    hear = ([] if heard is None else heard).append
+    on_record = ([] if heard is None else heard).append
     command = [sys.executable, "-c", SERVER]
     async with (
-        asyncio.timeout(PATIENCE),
-        rpc_process(command, cwd=tmp_path, env=dict(os.environ), hear=hear) as process,
+        asyncio.timeout(RETURN_PROBABILITY),
+        rpc_process(command, cwd=tmp_path, env=dict(os.environ), on_record=on_record) as process,
     ):
         yield process
 
@@ -119,7 +119,7 @@ async def test_a_request_that_is_given_up_leaves_nothing_behind(tmp_path: Path) 
 async def test_a_program_that_is_no_server_is_an_error_at_once(tmp_path: Path) -> None:
     heard: list[Json] = []
     command = [sys.executable, "-c", "import sys; sys.exit('no such flag')"]
-    async with rpc_process(command, cwd=tmp_path, env={}, hear=heard.append) as process:
+    async with rpc_process(command, cwd=tmp_path, env={}, on_record=heard.append) as process:
         with pytest.raises(RpcServerDied) as died:
             await process.request("echo", text="hello")
 

@@ -47,7 +47,7 @@ async def test_tools_are_chosen_added_and_taken_away_at_any_time(tmp_path: Path)
     session = await stage.open()
     box = session._core.toolbox
     box.add(sing, ToolNote(name="sing", snippet="Sing a song"))
-    box.choose(["sing", "ls", "nope"])
+    box.select(["sing", "ls", "nope"])
     assert [each.name for each in box.active()] == ["sing", "ls"]
     assert next(note.snippet for note in box.notes()) == "Sing a song"
     box.remove("sing")

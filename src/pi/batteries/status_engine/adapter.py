@@ -1,6 +1,4 @@
-"""The status engine as an extension of pi: collects the session state, shows or publishes the
-lines.
-"""
+"""The status engine as an extension of pi: session state in, shown or published lines out."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ from pi.extension import (
     one_line,
 )
 
-_COUNTING = (TurnEndEvent, SessionCompactEvent, SessionTreeEvent, ModelSelectEvent)
+_COST_EVENTS = (TurnEndEvent, SessionCompactEvent, SessionTreeEvent, ModelSelectEvent)
 """Events after which cost or context usage may have changed."""
 
 
@@ -50,9 +48,9 @@ class SessionFacts:
         self._ctx = ctx
         self._count()
 
-    def hear(self, event: object) -> None:
+    def handle_event(self, event: object) -> None:
         """Update the cached values."""
-        if isinstance(event, _COUNTING):
+        if isinstance(event, _COST_EVENTS):
             self._count()
 
     def state(self, git: GitState) -> StatusEngineState:
@@ -149,7 +147,7 @@ class LiveEngine:
             ask,
             start=lambda work: self._pi.scope.spawn(work, name="line 3"),
             on_line=self._on_line,
-            on_problem=lambda problem: self._ctx.ui.notify(problem, "warning"),
+            on_error=lambda problem: self._ctx.ui.notify(problem, "warning"),
             refresh=refresh,
         )
 
@@ -233,7 +231,7 @@ class Publication:
         self._pi.scope.spawn(self._pi.publish(NAME, data), name="publishing the status")
 
 
-HAPPENINGS = (
+STATUS_EVENTS = (
     "agent_start",
     "turn_start",
     "message_end",
@@ -258,9 +256,9 @@ def extension(pi: ExtensionAPI) -> None:
     declare(pi.settings)
     shown: list[StatusLines] = []
 
-    def hear(event: object, ctx: ExtensionContext) -> None:
+    def handle_event(event: object, ctx: ExtensionContext) -> None:
         for lines in shown:
-            lines.hear(event)
+            lines.handle_event(event)
 
     def begin(event: SessionStartEvent, ctx: ExtensionContext) -> None:
         if ctx.mode not in MODES:
@@ -272,8 +270,8 @@ def extension(pi: ExtensionAPI) -> None:
         pi.scope.every(THROTTLE, lines.tick)
 
     pi.on("session_start", begin)
-    for name in HAPPENINGS:
-        pi.on(name, hear)
+    for name in STATUS_EVENTS:
+        pi.on(name, handle_event)
 
 
 class StatusLines:
@@ -313,9 +311,9 @@ class StatusLines:
             if is_shown:  # clients subscribe after the session has started
                 self.tick()
 
-    def hear(self, event: object) -> None:
+    def handle_event(self, event: object) -> None:
         """Update the state after an event."""
-        self._facts.hear(event)
+        self._facts.handle_event(event)
         self._git.stir()
         if self._display is not None:
             self._display.stir()

@@ -11,7 +11,7 @@ from pi.extension import Record
 Provider: TypeAlias = Literal["command", "file", "builtin"]
 
 SETTING = "tui.statusEngine"
-SHORTEST_TIMEOUT_MS, LONGEST_TIMEOUT_MS = 50, 10_000
+MIN_TIMEOUT_MS, MAX_TIMEOUT_MS = 50, 10_000
 """Limits of the command timeout; typical values are 150 to 500."""
 
 
@@ -57,11 +57,16 @@ def declare(settings: Settings) -> None:
     """Declare all settings of the status engine."""
     usual = StatusEngineConfig()
     for key, kind, default, help in (
-        ("items", list[str], list(usual.items), "what line 2 shows, in this order"),
+        ("items", list[str], list(usual.items), "items of line 2, in order"),
         ("provider", str, "", "where line 3 comes from: command, file or builtin"),
-        ("command", str, usual.command, "what is asked for line 3; it is told JSON on stdin"),
-        ("commandTimeoutMs", int, usual.command_timeout_ms, "how long the command may take"),
-        ("refreshMs", int, usual.refresh_ms, "asks the command so often although nothing happens"),
+        ("command", str, usual.command, "command for line 3; it reads JSON from stdin"),
+        (
+            "commandTimeoutMs",
+            int,
+            usual.command_timeout_ms,
+            "timeout of the command in milliseconds",
+        ),
+        ("refreshMs", int, usual.refresh_ms, "interval for running the command without an event"),
         ("file", str, usual.file, "a file whose first line is line 3"),
     ):
         settings.declare(f"{SETTING}.{key}", kind, default, help)
@@ -74,7 +79,7 @@ def read_config(settings: Settings) -> tuple[StatusEngineConfig, tuple[str, ...]
         return settings.get(f"{SETTING}.{key}")
 
     provider, items = value("provider"), value("items")
-    timeout = min(max(value("commandTimeoutMs"), SHORTEST_TIMEOUT_MS), LONGEST_TIMEOUT_MS)
+    timeout = min(max(value("commandTimeoutMs"), MIN_TIMEOUT_MS), MAX_TIMEOUT_MS)
     config = StatusEngineConfig(
         enabled=_is_on(settings.get(SETTING)),
         items=tuple(item for item in items if item in CATALOGUE),

@@ -25,7 +25,7 @@ from pi.extension import Record, replace
 
 def payload(state: StatusEngineState, *, total_duration_ms: int, version: str) -> bytes:
     """Return the state as one line of JSON."""
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "hook_event_name": "Status",
         "session_id": state.session_id,
         "transcript_path": state.transcript_path,
@@ -46,23 +46,23 @@ def payload(state: StatusEngineState, *, total_duration_ms: int, version: str) -
         "git": _git(state.git),
         "context_window": _context(state.context),
     }
-    known = {name: value for name, value in told.items() if value not in ("", {})}
+    known = {name: value for name, value in fields.items() if value not in ("", {})}
     return json.dumps(known, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
 def _git(git: GitState) -> dict[str, Any]:
-    told = {"branch": git.branch or None, "+": git.added, "-": git.removed}
-    return {name: value for name, value in told.items() if value is not None}
+    fields = {"branch": git.branch or None, "+": git.added, "-": git.removed}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _context(window: ContextWindow | None) -> dict[str, Any]:
     if window is None:
         return {}
-    told: dict[str, Any] = {"context_window_size": window.size}
+    fields: dict[str, Any] = {"context_window_size": window.size}
     if window.used_percent is not None:
-        told["used_percentage"] = round(window.used_percent, 1)
-        told["remaining_percentage"] = round(100 - window.used_percent, 1)
-    return told
+        fields["used_percentage"] = round(window.used_percent, 1)
+        fields["remaining_percentage"] = round(100 - window.used_percent, 1)
+    return fields
 
 
 class StatusOutput(Record):

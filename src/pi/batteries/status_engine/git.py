@@ -130,7 +130,7 @@ BUSY = 2.0
 """Seconds between two polls while the agent is active."""
 IDLE = 15.0
 """Seconds between two polls while it is idle."""
-GIVEN_UP = 300.0
+TIMEOUT_PAUSE = 300.0
 """Seconds for which changed lines are not counted again after a timeout."""
 
 
@@ -192,7 +192,7 @@ class GitPoller:
             self._is_looking = False
 
     async def _ask_git(self, head: Head, now: float) -> None:
-        if self._given_up is not None and now - self._given_up < GIVEN_UP:
+        if self._given_up is not None and now - self._given_up < TIMEOUT_PAUSE:
             return
         try:
             branch = head.branch or await read_branch(self._run) or DETACHED

@@ -149,7 +149,7 @@ class TextMetrics(Record):
 SEPARATOR = " | "
 ELASTIC: tuple[StatusItem, ...] = ("git_branch", "workspace_name", "model")
 """Items that are shortened if the line is too wide, in this order."""
-LEAST = 8
+MIN_COLUMNS = 8
 """Minimum columns of a shortened item; less is not recognisable."""
 
 
@@ -161,7 +161,7 @@ def compose(
     for item in ELASTIC:
         excess = text.width(_joined(shown)) - width
         if excess > 0 and item in shown:
-            room = max(text.width(shown[item]) - excess, LEAST)
+            room = max(text.width(shown[item]) - excess, MIN_COLUMNS)
             shown[item] = text.centred(shown[item], room)
     return text.fitted(_joined(shown), width)
 

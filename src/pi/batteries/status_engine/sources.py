@@ -15,10 +15,8 @@ from pi.extension import ExecResult, PiError
 
 THROTTLE = 0.3
 """Minimum seconds between two requests."""
-MOST_DOUBLINGS = 6
-"""Each consecutive failure doubles the interval, up to about 20 seconds: starting programs is not
-free.
-"""
+MAX_DOUBLINGS = 6
+"""Each consecutive failure doubles the interval, up to about 20 s: starting programs is slow."""
 
 
 class SourceFailed(Exception):
@@ -36,7 +34,7 @@ class ThrottledSource:
 
     ``stir`` marks the line as outdated; ``poll`` requests a new one when it is due. Several
     ``stir`` calls cause one request. ``on_line`` is called when the line has changed,
-    ``on_problem`` only for the first of several failures, because a failing command usually fails
+    ``on_error`` only for the first of several failures, because a failing command usually fails
     again.
     """
 
@@ -46,14 +44,14 @@ class ThrottledSource:
         *,
         start: Start,
         on_line: Callable[[], None] = lambda: None,
-        on_problem: Callable[[str], None] = lambda problem: None,
+        on_error: Callable[[str], None] = lambda problem: None,
         refresh: float = 0.0,
     ) -> None:
         self.line = ""
         self._ask = ask
         self._start = start
         self._on_line = on_line
-        self._on_problem = on_problem
+        self._on_error = on_error
         self._refresh = refresh
         """Seconds after which the line is requested again without ``stir``; 0 turns it off."""
         self._is_stirred = True
@@ -61,7 +59,7 @@ class ThrottledSource:
         self._asked: float | None = None
         self._failures = 0
         """Consecutive failures."""
-        self._has_told = False
+        self._has_reported = False
 
     def stir(self) -> None:
         """Mark the line as outdated."""
@@ -81,15 +79,15 @@ class ThrottledSource:
         if self._asked is None:
             return True
         passed = now - self._asked
-        return passed >= THROTTLE * 2 ** min(self._failures, MOST_DOUBLINGS) and (
+        return passed >= THROTTLE * 2 ** min(self._failures, MAX_DOUBLINGS) and (
             self._is_stirred or (self._refresh > 0 and passed >= self._refresh)
         )
 
     async def _answer(self, payload: bytes) -> None:
         try:
             line = await self._ask(payload)
-        except SourceFailed as problem:
-            self._fail(str(problem))
+        except SourceFailed as error:
+            self._fail(str(error))
             return
         finally:
             self._is_asking = False
@@ -100,9 +98,9 @@ class ThrottledSource:
 
     def _fail(self, problem: str) -> None:
         self._failures += 1
-        if not self._has_told:
-            self._has_told = True
-            self._on_problem(problem)
+        if not self._has_reported:
+            self._has_reported = True
+            self._on_error(problem)
 
 
 class Run(Protocol):
@@ -121,8 +119,8 @@ def command_source(command: str, run: Run, *, timeout_ms: int) -> Ask:
     async def ask(payload: bytes) -> str:
         try:
             ended = await run(arguments(command), stdin=payload, timeout=timeout_ms / 1000)
-        except PiError as problem:
-            raise SourceFailed(f"The status command was not run. {problem}") from problem
+        except PiError as error:
+            raise SourceFailed(f"The status command was not run. {error}") from error
         if ended.killed:
             raise SourceFailed(
                 f"The status command {command!r} took longer than {timeout_ms} ms."
@@ -159,7 +157,7 @@ def first_line(text: str) -> str:
     return text.partition("\n")[0].rstrip()
 
 
-LARGEST = 65_536
+MAX_FILE_BYTES = 65_536
 """Maximum size of the file in bytes."""
 
 
@@ -193,7 +191,7 @@ async def read_small(files: Files, path: str) -> str | None:
     """Return the text of a file; ``None`` if it is missing, too large or not a regular file."""
     try:
         info = await files.stat(path)
-        if info.kind != "file" or info.size > LARGEST:
+        if info.kind != "file" or info.size > MAX_FILE_BYTES:
             return None  # reading a pipe would block
         content = await files.read_file(path)
     except PiError:

@@ -290,7 +290,7 @@ SIGNS: dict[Level, str] = {"good": "✓", "note": "·", "missing": "○", "broke
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     """Print what was found; 1 if something is broken, 0 also if something is missing."""
-    host = Machine.of(environ, report=print_error)
+    host = Machine.from_environ(environ, report=print_error)
     findings = asyncio.run(run_checks(host, Path.cwd()))
     # A problem of a file is told in the words of that file, and these may be a key.
     redactor = Redactor(KnownSecrets.of(host).values())

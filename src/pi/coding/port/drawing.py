@@ -26,10 +26,12 @@ _PLACES = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 def made(make: Make, *given: object) -> Drawable:
     """Call ``make`` with as many of the ``given`` arguments as it accepts."""
-    wanted = signature(make).parameters.values()
-    if any(each.kind is Parameter.VAR_POSITIONAL for each in wanted):
+    parameters = signature(make).parameters.values()
+    if any(each.kind is Parameter.VAR_POSITIONAL for each in parameters):
         return make(*given)
-    asked = [each for each in wanted if each.kind in _PLACES and each.default is Parameter.empty]
+    asked = [
+        each for each in parameters if each.kind in _PLACES and each.default is Parameter.empty
+    ]
     return make(*given[: len(asked)])
 
 
@@ -131,9 +133,9 @@ class GuardedDrawable:
             return [str(line) for line in self._drawable.render(width)]
         except PASSED_ON:
             raise
-        except BaseException as problem:
+        except BaseException as error:
             self._has_failed = True
-            self._failed(problem)
+            self._failed(error)
             return ()
 
     def invalidate(self) -> None:

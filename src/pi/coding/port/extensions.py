@@ -144,7 +144,7 @@ class ExtensionsPort(Protocol):
         """Reload settings, resources and extensions."""
         ...
 
-    async def shutdown_wanted(self) -> None:
+    async def wait_for_shutdown(self) -> None:
         """Wait until an extension requests shutdown."""
         ...
 

@@ -152,7 +152,7 @@ class ModelPort(Protocol):
         """Query the model servers of this machine, so that their models can be selected."""
         ...
 
-    async def find_somebody(self) -> None:
+    async def select_fallback_model(self) -> None:
         """Select a model that needs no API key, if no model is configured."""
         ...
 
@@ -161,15 +161,15 @@ class ModelPort(Protocol):
         """The models to cycle through; empty means all."""
         ...
 
-    def limit_to(self, patterns: Sequence[str]) -> None:
+    def set_scope(self, patterns: Sequence[str]) -> None:
         """Cycle through the models that match the patterns; none means all."""
         ...
 
-    async def pick(self, wanted: Model | str, *, anew: bool = False) -> Model:
+    async def select(self, model: Model | str, *, anew: bool = False) -> Model:
         """Select the model that matches a pattern."""
         ...
 
-    async def choose(self, provider: str, model_id: str, *, anew: bool = False) -> Model:
+    async def select_id(self, provider: str, model_id: str, *, anew: bool = False) -> Model:
         """Select a model; ``anew`` also if the owner of its server has changed."""
         ...
 
@@ -177,7 +177,7 @@ class ModelPort(Protocol):
         """Select the next model."""
         ...
 
-    async def think(self, level: str) -> None:
+    async def set_thinking_level(self, level: str) -> None:
         """Set the thinking level."""
         ...
 
@@ -209,7 +209,7 @@ class SessionsPort(Protocol):
         """Clone the current branch into a new session."""
         ...
 
-    async def take_in(self, path: Path) -> Replaced:
+    async def import_file(self, path: Path) -> Replaced:
         """Import a session file and resume the copy."""
         ...
 

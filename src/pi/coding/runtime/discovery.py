@@ -56,8 +56,8 @@ def discover_context_files(
     trusted: bool | None = None,
 ) -> tuple[ContextFile, ...]:
     """Return AGENTS.md and similar files, from the most general to the nearest."""
-    wanted = ResourceOptions(skills=False, prompts=False)
-    return _found(wanted, cwd, agent_dir, None, trusted=trusted).context.files
+    options = ResourceOptions(skills=False, prompts=False)
+    return _found(options, cwd, agent_dir, None, trusted=trusted).context.files
 
 
 def discover_skills(
@@ -68,8 +68,8 @@ def discover_skills(
     trusted: bool | None = None,
 ) -> tuple[Skill, ...]:
     """Return the skills of the user, of packages and, if it is trusted, of the project."""
-    wanted = ResourceOptions(context_files=False, prompts=False)
-    found = _found(wanted, cwd, agent_dir, settings, trusted=trusted).skills
+    options = ResourceOptions(context_files=False, prompts=False)
+    found = _found(options, cwd, agent_dir, settings, trusted=trusted).skills
     return tuple(each.skill for each in found)
 
 
@@ -81,8 +81,8 @@ def discover_prompt_templates(
     trusted: bool | None = None,
 ) -> tuple[PromptTemplate, ...]:
     """Return the prompt templates of the user, packages and, if it is trusted, the project."""
-    wanted = ResourceOptions(context_files=False, skills=False)
-    return _found(wanted, cwd, agent_dir, settings, trusted=trusted).prompts
+    options = ResourceOptions(context_files=False, skills=False)
+    return _found(options, cwd, agent_dir, settings, trusted=trusted).prompts
 
 
 def local_environment(
@@ -101,7 +101,7 @@ def local_environment(
 
 
 def _found(
-    wanted: ResourceOptions,
+    options: ResourceOptions,
     cwd: Path | str | None,
     agent_dir: Path | str | None,
     settings: Settings | None,
@@ -112,5 +112,7 @@ def _found(
     said = None if trusted is None else Trust(trusted=trusted, source="flag")
     trust = said or stored_trust(host, here)
     settings = settings or settings_here(host, here, trust)
-    _, resources = discover_resources(here, host, SessionOptions(resources=wanted), trust, settings)
+    _, resources = discover_resources(
+        here, host, SessionOptions(resources=options), trust, settings
+    )
     return resources

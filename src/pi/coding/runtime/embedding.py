@@ -22,8 +22,7 @@ from pi.base.errors import PiError
 from pi.base.files import expand_home
 from pi.base.fuzzy import nearest
 from pi.base.records import Record, replace
-from pi.coding.extension_host.discovery.finding import ExtensionOptions as WantedExtensions
-from pi.coding.extension_host.discovery.finding import Factory
+from pi.coding.extension_host.discovery.finding import ExtensionOptions, Factory
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.resources.context_files import ContextFile
 from pi.coding.resources.discovery import ProvidedResources, ResourceOptions
@@ -113,14 +112,14 @@ async def create_agent_session(
     >>> async with result.session as session:
     ...     answer = await session.prompt("What is in this folder?")
     """
-    _must_be_known(options)
+    _check_names(options)
     manager = options.get("session_manager")
     cwd = _directory(options.get("cwd") or (manager.get_cwd() if manager else "."))
     host = _host(options)
     given = options.get("custom_tools") or ()
     tools = tuple(each if isinstance(each, AgentTool) else tool(each) for each in given)
     built = await assemble(
-        cwd, host, _wishes(options, cwd, tools), _parts(options, host, cwd, tools)
+        cwd, host, _session_options(options, cwd, tools), _overrides(options, host, cwd, tools)
     )
     await built.session.start()
     return CreateAgentSessionResult(
@@ -148,7 +147,7 @@ def run(
     return _run_in_thread(answering)
 
 
-def _must_be_known(options: AgentSessionOptions) -> None:
+def _check_names(options: AgentSessionOptions) -> None:
     """Raise ``TypeError`` for unknown options, so that a misspelt option is not ignored."""
     for name in options:
         if name not in AgentSessionOptions.__annotations__:
@@ -162,14 +161,14 @@ def _directory(path: Path | str) -> Path:
     if not directory.is_dir():
         raise PiError(
             f"The working directory {directory} does not exist.",
-            hint="Give another one as cwd, or make it first.",
+            hint="Pass another cwd, or create it first.",
         )
     return directory
 
 
 def _host(options: AgentSessionOptions) -> Machine:
     environ, agent_dir = options.get("environ"), options.get("agent_dir")
-    return Machine.of(
+    return Machine.from_environ(
         dict(os.environ) if environ is None else environ,
         agent_dir=None if agent_dir is None else expand_home(agent_dir).absolute(),
         clock=options.get("clock"),
@@ -177,7 +176,7 @@ def _host(options: AgentSessionOptions) -> Machine:
     )
 
 
-def _wishes(
+def _session_options(
     options: AgentSessionOptions, cwd: Path, custom: tuple[AgentTool, ...]
 ) -> SessionOptions:
     model, names, trust = options.get("model"), options.get("tools"), options.get("trust")
@@ -187,7 +186,7 @@ def _wishes(
         thinking=options.get("thinking_level"),
         tools=ToolFilter(only=only),
         resources=_resources(options, cwd),
-        extensions=WantedExtensions(
+        extensions=ExtensionOptions(
             discover=not options.get("disable_extension_discovery"),
             paths=tuple(map(str, options.get("additional_extension_paths") or ())),
             inline=tuple(options.get("extensions") or ()),
@@ -233,7 +232,7 @@ def _context_file(given: ContextFile | Path, cwd: Path) -> ContextFile:
     return ContextFile(path=str(path), content=read_text(path))
 
 
-def _parts(
+def _overrides(
     options: AgentSessionOptions, host: Machine, cwd: Path, custom: tuple[AgentTool, ...]
 ) -> SessionOverrides:
     model, trust = options.get("model"), options.get("trust")
@@ -253,7 +252,7 @@ def _parts(
     directory = manager.get_session_dir()
     return replace(
         parts,
-        open_log=lambda shelf: manager.log,
+        open_log=lambda location: manager.log,
         session_dir=directory,
         persistent=directory is not None,
     )

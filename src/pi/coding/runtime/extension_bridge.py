@@ -201,17 +201,17 @@ class ExtensionBridge:
 
     async def _hear(self, event: object) -> None:
         if isinstance(event, AgentStart):
-            self._follow_tokens(wanted=self._hooks.heard(MessageUpdateEvent))
+            self._follow_tokens(enabled=self._hooks.heard(MessageUpdateEvent))
         elif isinstance(event, SessionInfoChanged):
             await self._hooks.tell(SessionInfoChangedEvent(name=event.name or None))
         await self._host.listening.hear(event)
 
-    def _follow_tokens(self, *, wanted: bool) -> None:
+    def _follow_tokens(self, *, enabled: bool) -> None:
         """Subscribe to the tokens of a run only while an extension wants them."""
-        if not wanted and self._tokens is not None:
+        if not enabled and self._tokens is not None:
             self._tokens()
             self._tokens = None
-        elif wanted and self._tokens is None:
+        elif enabled and self._tokens is None:
             self._tokens = self._core.agent.subscribe(self._token)
 
     def _token(self, event: object) -> None:

@@ -47,9 +47,9 @@ class Hosted:
         )
 
     @property
-    def shutdown_wanted(self) -> asyncio.Event:
+    def shutdown_requested(self) -> asyncio.Event:
         """Set when an extension requests shutdown."""
-        return self.control.shutdown_wanted
+        return self.control.shutdown_requested
 
     async def settled(self) -> None:
         """Wait until the runs that extensions started are over."""

@@ -32,11 +32,11 @@ class HostedControl:
         open_nested: Callable[[SubSession], Awaitable[AgentSession]],
     ) -> None:
         self._core = core
-        self._parts = session
+        self._session = session
         self._when_idle = when_idle
         self._reload = reload
         self._open_nested = open_nested
-        self.shutdown_wanted = asyncio.Event()
+        self.shutdown_requested = asyncio.Event()
         """Set when an extension requests shutdown."""
 
     async def wait_for_idle(self) -> None:
@@ -48,7 +48,7 @@ class HostedControl:
     ) -> Cancelled:
         """Start a new session; ``setup`` is called with it before the first prompt."""
         self._core.agent.must_be_idle()
-        done = await self._parts.sessions.new(parent_session)
+        done = await self._session.sessions.new(parent_session)
         if setup is not None and not done.cancelled:
             await maybe_await(setup(self._core.log))
         return Cancelled(cancelled=done.cancelled)
@@ -57,19 +57,19 @@ class HostedControl:
         """Fork at an entry."""
         self._core.agent.must_be_idle()
         if position == "before":
-            return await self._parts.sessions.fork(entry_id)
-        return await self._parts.sessions.fork_at(entry_id)
+            return await self._session.sessions.fork(entry_id)
+        return await self._session.sessions.fork_at(entry_id)
 
     async def switch_session(self, path: Path | str) -> Cancelled:
         """Resume the session in a file."""
         self._core.agent.must_be_idle()
-        done = await self._parts.sessions.switch(Path(path))
+        done = await self._session.sessions.switch(Path(path))
         return Cancelled(cancelled=done.cancelled)
 
     async def navigate_tree(self, entry_id: str, **how: Unpack[TreeOptions]) -> Any:
         """Move the leaf to another entry."""
         self._core.agent.must_be_idle()
-        return await self._parts.tree.go_to(
+        return await self._session.tree.go_to(
             entry_id,
             summarize=how.get("summarize", False),
             instructions=how.get("custom_instructions", ""),
@@ -92,17 +92,17 @@ class HostedControl:
         """Request shutdown of the program."""
 
         async def end() -> None:
-            self.shutdown_wanted.set()
+            self.shutdown_requested.set()
 
         self.when_idle(end)
 
     async def open_replica(self, header: Json, remote: Remote) -> Replica | None:
         """Show a remote session; ``None`` if an extension cancelled it."""
         self._core.agent.must_be_idle()
-        elsewhere = RemoteSession(remote)
-        if not await self._parts.sessions.show(header, elsewhere):
+        session = RemoteSession(remote)
+        if not await self._session.sessions.show(header, session):
             return None
-        return ReplicaFollower(self._core, elsewhere)
+        return ReplicaFollower(self._core, session)
 
     async def open_nested(self, spec: SubSession) -> NestedSession:
         """Open a nested session."""

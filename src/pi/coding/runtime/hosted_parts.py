@@ -44,7 +44,7 @@ class HostedPlace:
 
     def __init__(self, core: LiveSession, session: AgentSession) -> None:
         self._core = core
-        self._parts = session
+        self._session = session
         self._services: Services | None = None
 
     async def close(self) -> None:
@@ -105,7 +105,7 @@ class HostedPlace:
     @property
     def credentials(self) -> AuthStorage:
         """API keys and logins."""
-        return self._parts.accounts.storage
+        return self._session.accounts.storage
 
     @property
     def environ(self) -> Mapping[str, str]:
@@ -130,7 +130,7 @@ class HostedTalk:
 
     def __init__(self, core: LiveSession, session: AgentSession) -> None:
         self._core = core
-        self._parts = session
+        self._session = session
 
     @property
     def log(self) -> SessionLog:
@@ -158,19 +158,19 @@ class HostedTalk:
 
     async def add(self, entry: KnownEntry) -> KnownEntry:
         """Append an entry; returns it as stored."""
-        return await self._core.kept(entry)
+        return await self._core.append_entry(entry)
 
     async def say(self, message: CustomMessage) -> None:
         """Append a message to the conversation of an idle session."""
-        await self._core.say(message)
+        await self._core.append_message(message)
 
     async def rename(self, name: str) -> None:
         """Rename the session."""
-        await self._parts.facts.rename(name)
+        await self._session.facts.rename(name)
 
     async def label(self, id: str, label: str | None) -> None:
         """Set the label of an entry."""
-        await self._parts.facts.label(id, label)
+        await self._session.facts.label(id, label)
 
 
 class HostedModels:
@@ -178,7 +178,7 @@ class HostedModels:
 
     def __init__(self, core: LiveSession, session: AgentSession, stream: StreamFn) -> None:
         self._core = core
-        self._parts = session
+        self._session = session
         self._stream = stream
 
     @property
@@ -189,7 +189,7 @@ class HostedModels:
     @property
     def current(self) -> Model | None:
         """The selected model."""
-        return self._parts.models.current
+        return self._session.models.current
 
     @property
     def thinking_level(self) -> ThinkingLevel:
@@ -205,12 +205,12 @@ class HostedModels:
         """Select a model. Returns False if it has no credentials."""
         if not self._core.registry.has_auth(model.provider):
             return False
-        await self._parts.models.use(model, source="set")
+        await self._session.models.use(model, source="set")
         return True
 
     async def think(self, level: ThinkingLevel) -> None:
         """Set the thinking level."""
-        await self._parts.models.think(level)
+        await self._session.models.set_thinking_level(level)
 
     def ask(self, model: Model, context: Context, options: StreamOptions) -> EventStream:
         """Send a request to a model outside of the conversation."""
@@ -233,7 +233,7 @@ class HostedTools:
 
     def choose(self, names: Sequence[str]) -> None:
         """Activate exactly these tools from the next request on."""
-        self._core.toolbox.choose(names)
+        self._core.toolbox.select(names)
         self.refresh()
 
     def preview(self, call: ToolCall) -> FilePreview | None:
@@ -255,19 +255,19 @@ class HostedFacts:
 
     def __init__(self, core: LiveSession, session: AgentSession) -> None:
         self._core = core
-        self._parts = session
+        self._session = session
 
     def state(self) -> SessionState:
         """Return the current state."""
-        return self._parts.facts.state()
+        return self._session.facts.state()
 
     def context_usage(self) -> ContextUsage | None:
         """Return the usage of the context window."""
-        return self._parts.facts.context_usage()
+        return self._session.facts.context_usage()
 
     def stats(self) -> SessionStats:
         """Return token counts and cost."""
-        return self._parts.facts.stats()
+        return self._session.facts.stats()
 
     def since_session_ms(self) -> int:
         """Milliseconds since this session started."""
@@ -275,12 +275,12 @@ class HostedFacts:
 
     def system_prompt(self) -> str:
         """Return the current system prompt."""
-        return prompt_text(self._parts.prompts.sections())
+        return prompt_text(self._session.prompts.sections())
 
     def prompt_options(self) -> SystemPromptOptions:
         """Return the parts of the system prompt."""
-        return options_from(self._parts.prompts.parts())
+        return options_from(self._session.prompts.parts())
 
     def commands(self) -> Sequence[Any]:
         """Return all slash commands."""
-        return self._parts.facts.commands()
+        return self._session.facts.commands()

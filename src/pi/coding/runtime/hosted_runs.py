@@ -35,12 +35,12 @@ class HostedRuns:
         self, core: LiveSession, session: AgentSession, refresh_policies: Callable[[], None]
     ) -> None:
         self._core = core
-        self._parts = session
+        self._session = session
         self._refresh_policies = refresh_policies
         self._tasks = TaskScope()
         self._begun: set[asyncio.Task[None]] = set()
         self._scopes: dict[Scope, Scope] = {}
-        core.agent.subscribe(self._hear, updates=False)
+        core.agent.subscribe(self._handle_event, updates=False)
 
     async def close(self) -> None:
         """Stop what extensions have started."""
@@ -65,9 +65,7 @@ class HostedRuns:
     def scope(self, outer: Scope) -> Scope:
         """Return a scope that ends with the current run."""
         if self.idle:
-            raise ExtensionError(
-                "No run is under way.", hint="pi.scope lasts as long as the session."
-            )
+            raise ExtensionError("No run is active.", hint="pi.scope lasts as long as the session.")
         if outer not in self._scopes:
             self._scopes[outer] = outer.inner("run")
         return self._scopes[outer]
@@ -76,7 +74,7 @@ class HostedRuns:
         """Start a run with a message."""
 
         async def run() -> None:
-            await self._parts.prompts.prepare()
+            await self._session.prompts.prepare()
             try:
                 await self._core.agent.prompt((message,))
             except AgentBusy:  # another run started first
@@ -88,7 +86,7 @@ class HostedRuns:
         """Start a run with a user message; ``meta`` is stored with it."""
 
         async def run() -> None:
-            await self._parts.prompts.prompt(
+            await self._session.prompts.prompt(
                 text,
                 images,
                 source="extension",
@@ -109,7 +107,7 @@ class HostedRuns:
         agent = self._core.agent
         if not agent.is_running:  # a run keeps the prompt and tools that it started with
             agent.tools = self._core.toolbox.active()
-            agent.system_prompt = self._parts.prompts.sections()
+            agent.system_prompt = self._session.prompts.sections()
         return agent.next_request()
 
     def interrupt(self, token: MessageToken, cut: Interrupt) -> bool:
@@ -119,18 +117,18 @@ class HostedRuns:
     def abort(self) -> None:
         """Abort the run, local or remote."""
         self._core.agent.abort()
-        if self._core.elsewhere is not None:
-            apart(self._tasks, self._core.elsewhere.abort(), name="abort elsewhere")
+        if self._core.remote is not None:
+            apart(self._tasks, self._core.remote.abort(), name="abort remote run")
 
     async def compact(self, instructions: str) -> Any:
         """Compact the conversation."""
-        return await self._parts.compaction.compact(instructions)
+        return await self._session.compaction.compact(instructions)
 
     def refresh_policies(self) -> None:
         """Use the current policies from the next run on."""
         self._refresh_policies()
 
-    async def _hear(self, event: object) -> None:
+    async def _handle_event(self, event: object) -> None:
         if isinstance(event, AgentEnd):
             await self._end_scopes()
 
@@ -145,15 +143,15 @@ class HostedRuns:
         async def run() -> None:
             try:
                 await work()
-            except PiError as problem:
-                self._core.host.report(f"An extension could not begin a run: {words(problem)}")
+            except PiError as error:
+                self._core.host.report(f"An extension could not start a run: {words(error)}")
 
         task = apart(self._tasks, run(), name="run of an extension")
         self._begun.add(task)
         task.add_done_callback(self._begun.discard)
 
 
-LAST_WORDS = 1.0
+GRACE_SECONDS = 1.0
 """Seconds to emit pending events when a session ends, such as a failed handler."""
 
 
@@ -166,7 +164,7 @@ class HostedEvents:
 
     async def close(self) -> None:
         """Emit pending events, then stop."""
-        await self._tasks.settle(LAST_WORDS)
+        await self._tasks.settle(GRACE_SECONDS)
         await self._tasks.close()
 
     def subscribe(self, listener: Callable[[Any], None]) -> Callable[[], None]:
@@ -188,11 +186,11 @@ class HostedEvents:
 
     async def tell(self, event: Any) -> None:
         """Emit a public event."""
-        await self._core.tell(event)
+        await self._core.emit(event)
 
     def tell_soon(self, event: Any) -> None:
         """Emit a public event after the pending ones."""
-        apart(self._tasks, self._core.tell(event), name="extension event")
+        apart(self._tasks, self._core.emit(event), name="extension event")
 
 
 def apart(tasks: TaskScope, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:

@@ -47,11 +47,11 @@ class RemoteSession:
         self.closed = False
         """Whether another session was opened here instead."""
 
-    def refuse(self, what: str) -> RemoteSessionError:
+    def refuse(self, action: str) -> RemoteSessionError:
         """Return the error for an action that needs a local session."""
         return RemoteSessionError(
-            f"This session runs elsewhere and is only shown here: {what}.",
-            hint="Begin or resume a session of your own with /new or /resume.",
+            f"Cannot {action}: this is a read-only view of a remote session.",
+            hint="Start or resume a local session with /new or /resume.",
         )
 
     async def prompt(
@@ -59,7 +59,7 @@ class RemoteSession:
     ) -> None:
         """Send a prompt to the remote session."""
         if "prompt" not in self._remote.capabilities:
-            raise self.refuse("nothing can be said")
+            raise self.refuse("send a prompt")
         await self._remote.prompt(text, images, streaming=streaming)
 
     async def abort(self) -> None:
@@ -100,11 +100,11 @@ class LiveSession:
         """The models to cycle through; empty means all."""
         self.has_model = has_model
         """Whether a model is selected."""
-        self.elsewhere: RemoteSession | None = None
+        self.remote: RemoteSession | None = None
         """The remote side, if this session is a replica."""
         self._lent_artifacts = artifacts
         """Artifacts of the parent session, if this one is nested."""
-        self.converse_in(conversation)
+        self.replace_conversation(conversation)
 
     @property
     def workspace(self) -> Workspace:
@@ -128,7 +128,7 @@ class LiveSession:
         inbox, values = self.agent.inbox, self._workspace.values
         inbox.steering_mode, inbox.follow_up_mode = values.steering_mode, values.follow_up_mode
 
-    def converse_in(self, conversation: SessionConversation) -> None:
+    def replace_conversation(self, conversation: SessionConversation) -> None:
         """Switch to another conversation."""
         self.conversation = conversation
         file = conversation.log.file
@@ -139,12 +139,12 @@ class LiveSession:
     @property
     def busy(self) -> bool:
         """Whether a run is active, local or remote."""
-        return self.elsewhere.busy if self.elsewhere else self.agent.is_running
+        return self.remote.busy if self.remote else self.agent.is_running
 
-    def must_run_here(self, what: str) -> None:
-        """Raise ``RemoteSessionError`` for a replica; ``what`` names the action."""
-        if self.elsewhere is not None:
-            raise self.elsewhere.refuse(what)
+    def require_local(self, action: str) -> None:
+        """Raise ``RemoteSessionError`` for a replica; ``action`` is an infinitive."""
+        if self.remote is not None:
+            raise self.remote.refuse(action)
 
     @property
     def log(self) -> SessionLog:
@@ -155,15 +155,15 @@ class LiveSession:
         """Milliseconds since this session started."""
         return round((self.host.clock.monotonic() - self.began) * 1000)
 
-    async def tell(self, event: Any) -> None:
+    async def emit(self, event: Any) -> None:
         """Emit a public event, in order with those of the agent."""
         await self.agent.tell(event)
 
-    async def say(self, message: SessionMessage) -> None:
+    async def append_message(self, message: SessionMessage) -> None:
         """Append a message to the conversation of an idle session, and emit it."""
         self.conversation.append(message)
-        await self.tell(MessageStart(message=message))
-        await self.tell(MessageEnd(message=message))
+        await self.emit(MessageStart(message=message))
+        await self.emit(MessageEnd(message=message))
 
     async def add(self, draft: KnownEntry) -> str:
         """Append an entry, and emit it if its kind has an event. Returns its id."""
@@ -171,10 +171,10 @@ class LiveSession:
         id = self.log.leaf_id
         assert id is not None
         if public is not None:
-            await self.tell(EntryAppended(entry=public))
+            await self.emit(EntryAppended(entry=public))
         return id
 
-    async def kept(self, draft: KnownEntry) -> KnownEntry:
+    async def append_entry(self, draft: KnownEntry) -> KnownEntry:
         """Append an entry like ``add``; returns it as stored."""
         return self.log.entry(await self.add(draft))  # type: ignore[return-value]
 
@@ -221,7 +221,7 @@ async def report_job(core: LiveSession, job: Job) -> None:
         details={"jobId": job.id, "state": job.state},
         timestamp=core.host.clock.now_ms(),
     )
-    await (core.agent.steer if core.agent.is_running else core.say)(message)
+    await (core.agent.steer if core.agent.is_running else core.append_message)(message)
 
 
 def _text(job: Job) -> str:

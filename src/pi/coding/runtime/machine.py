@@ -89,8 +89,8 @@ def read_dotenv(path: Path, warn: Warn) -> dict[str, str]:
     try:
         # Some users have a Python environment in a folder named ``.env``.
         data = None if path.is_dir() else read_if_exists(path)
-    except (FileAccessError, OSError) as problem:
-        warn(f"Warning: {path} was not read: {problem}")
+    except (FileAccessError, OSError) as error:
+        warn(f"Warning: {path} was not read: {error}")
         return {}
     return parse_dotenv(data.decode("utf-8-sig", "replace")) if data else {}
 
@@ -154,7 +154,7 @@ class Machine(Record):
     """The directory of pi's documentation."""
 
     @classmethod
-    def of(
+    def from_environ(
         cls,
         environ: Mapping[str, str],
         *,

@@ -52,8 +52,8 @@ class OwnModels:
         """Read the file again and update ``models``; an invalid file changes nothing."""
         try:
             content = _content(self._host)
-        except PiError as problem:
-            self._host.report(f"Warning: {problem.explain()}")
+        except PiError as error:
+            self._host.report(f"Warning: {error.explain()}")
             return
         if content == self._content:
             return
@@ -122,7 +122,7 @@ class ModelClient:
         self._owned = registry is None
         self.registry = registry or discover_models(host, cwd, values=values, storage=storage)
 
-    def serve(self, core: LiveSession, *, api_key: str | None) -> None:
+    def bind(self, core: LiveSession, *, api_key: str | None) -> None:
         """Use the settings of ``core`` from now on.
 
         ``api_key`` is for the provider of its model only.
@@ -135,17 +135,15 @@ class ModelClient:
     def stream(
         self, model: Model, context: Context, options: StreamOptions, *, purpose: Purpose = "turn"
     ) -> EventStream:
-        """Request an answer from ``model``, with the session's options and the extensions' model
-        wraps.
-        """
-        wanted, context = self._wanted(model, options), self._shown(context)
+        """Request an answer, with the session's options and the model wraps of extensions."""
+        options, context = self._request_options(model, options), self._shown(context)
         host = self._extensions.host
         if host is None:
-            return self.registry.models.stream_simple(model, context, wanted)
+            return self.registry.models.stream_simple(model, context, options)
         from pi.coding.extension_host.contributions.model_wraps import ModelRequest
 
         request = ModelRequest(
-            model=model, messages=conversation(context), options=wanted, purpose=purpose
+            model=model, messages=conversation(context), options=options, purpose=purpose
         )
         return host.lent.ask_model(request, self._ask)
 
@@ -162,7 +160,7 @@ class ModelClient:
         shown = (without_images(message, BLOCKED) for message in context.messages)
         return replace(context, messages=tuple(shown))
 
-    def _wanted(self, model: Model, options: StreamOptions) -> StreamOptions:
+    def _request_options(self, model: Model, options: StreamOptions) -> StreamOptions:
         usual = self.options()
         return replace(
             options,
@@ -268,8 +266,8 @@ async def migrate_credentials(host: Machine, settings: Settings, storage: AuthSt
             if provider not in known:
                 await storage.set(provider, credential)
         _put_away(logins, settings)
-    except PiError as problem:
-        host.report(f"Warning: older credentials were not taken over: {problem.message}")
+    except PiError as error:
+        host.report(f"Warning: older credentials were not migrated: {error.message}")
     else:
         host.report(f"Credentials for {', '.join(sorted(found))} are now in {storage.where}.")
 
@@ -287,8 +285,8 @@ def _logins(path: Path) -> dict[str, Credential]:
     try:
         raw = msgspec.json.decode(read_if_exists(path) or b"{}", type=dict[str, dict[str, object]])
         return {provider: decode({**login, "type": "oauth"}) for provider, login in raw.items()}
-    except ValueError as problem:  # includes msgspec errors and invalid UTF-8
-        raise FileAccessError(f"{path} cannot be read: {problem}") from problem
+    except ValueError as error:  # includes msgspec errors and invalid UTF-8
+        raise FileAccessError(f"{path} cannot be read: {error}") from error
 
 
 def _put_away(logins: Path, settings: Settings) -> None:
@@ -296,7 +294,7 @@ def _put_away(logins: Path, settings: Settings) -> None:
     if logins.is_file():
         try:
             logins.replace(logins.with_name(f"{LOGINS}.migrated"))
-        except OSError as problem:
-            raise FileAccessError(f"Cannot rename {logins}: {problem.strerror}") from problem
+        except OSError as error:
+            raise FileAccessError(f"Cannot rename {logins}: {error.strerror}") from error
     if settings.layer("user", (KEYS,)) is not None:
         settings.set({KEYS: None})

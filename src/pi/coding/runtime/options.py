@@ -14,7 +14,7 @@ from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.records import Record
 from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.bus import Bus
-from pi.coding.extension_host.discovery.finding import ExtensionOptions as WantedExtensions
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.resources.discovery import ResourceOptions
 from pi.coding.session.log import SessionLog
@@ -67,7 +67,7 @@ class SessionOptions(Record):
     """Patterns of the models to cycle through."""
     tools: ToolFilter = ToolFilter()
     resources: ResourceOptions = ResourceOptions()
-    extensions: WantedExtensions = WantedExtensions()
+    extensions: ExtensionOptions = ExtensionOptions()
     approve: bool | None = None
     """Trust for this run; ``None`` uses the stored decision."""
     settings: dict[str, Any] = field(default_factory=dict)

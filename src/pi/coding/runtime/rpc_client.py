@@ -32,16 +32,16 @@ from pi.coding.shell.local import BashResult
 log = logging.getLogger(__name__)
 
 
-Hear: TypeAlias = Callable[[Json], None]
+OnRecord: TypeAlias = Callable[[Json], None]
 """Called with every record that is not a response."""
 
-MOST_ERRORS = 64 * 1024
+MAX_ERROR_BYTES = 64 * 1024
 """Bytes of standard error that are kept: its end says why a program died."""
-SECONDS_TO_END = 10.0
+GRACE_SECONDS = 10.0
 """Seconds to save and exit after standard input was closed."""
-LONGEST_LINE = 1 << 30
+MAX_LINE_BYTES = 1 << 30
 """Maximum bytes of a line; more means the server does not speak the protocol."""
-SLOW_LINE = 1 << 16
+THREADED_LINE_BYTES = 1 << 16
 """Lines of at least this many bytes are decoded in a thread."""
 _CHUNK = 1 << 16
 _ID = re.compile(rb'"id"\s*:\s*"(req_\d+)"')
@@ -62,10 +62,10 @@ class RpcUnreadable(PiError):
 class RpcProcess:
     """One server process. Requests are concurrent; all pending ones fail when the server dies."""
 
-    def __init__(self, child: Child, hear: Hear) -> None:
+    def __init__(self, child: Child, on_record: OnRecord) -> None:
         self.pid = child.pid
         self._child = child
-        self._hear = hear
+        self._on_record = on_record
         self._numbers = 0
         self._answers: dict[str, asyncio.Future[Json]] = {}
         self._promises: set[asyncio.Future[Any]] = set()
@@ -132,10 +132,10 @@ class RpcProcess:
     async def end(self, listening: asyncio.Task[None]) -> None:
         """Close its input and wait for it to save and exit; the caller kills it otherwise."""
         self._child.close_stdin()
-        await asyncio.wait({listening}, timeout=SECONDS_TO_END)
+        await asyncio.wait({listening}, timeout=GRACE_SECONDS)
 
     async def _read_records(self) -> None:
-        splitter = LineSplitter(limit=LONGEST_LINE)
+        splitter = LineSplitter(limit=MAX_LINE_BYTES)
         while chunk := await self._child.output.read(_CHUNK):
             for line in splitter.feed(chunk):
                 await self._take(line)
@@ -143,30 +143,30 @@ class RpcProcess:
     async def _read_errors(self) -> None:
         while chunk := await self._child.errors.read(_CHUNK):
             self._errors += chunk
-            del self._errors[:-MOST_ERRORS]
+            del self._errors[:-MAX_ERROR_BYTES]
 
     async def _take(self, line: bytes | BadLine) -> None:
         try:
             if isinstance(line, BadLine):
                 raise line
-            if len(line) < SLOW_LINE:
+            if len(line) < THREADED_LINE_BYTES:
                 record = decode_deep_line(line)
             else:
                 record = await asyncio.to_thread(decode_deep_line, line)
-        except BadLine as problem:
-            self._report_unreadable(problem)
+        except BadLine as error:
+            self._report_unreadable(error)
             return
         if not isinstance(record, dict):
             return
         answer = self._answers.get(str(record.get("id")))
         if record.get("type") != "response" or answer is None:
-            self._hear(record)
+            self._on_record(record)
         elif not answer.done():
             answer.set_result(record)
 
     def _report_unreadable(self, problem: BadLine) -> None:
         """Fail the request that a line responds to: it would wait for ever."""
-        log.warning("the RPC server wrote a line that cannot be read: %s", problem)
+        log.warning("the RPC server wrote an unreadable line: %s", problem)
         if not problem.excerpt.startswith("{"):
             return  # output of a program around the server, such as a login shell
         found = _ID.search(problem.excerpt.encode())
@@ -175,20 +175,20 @@ class RpcProcess:
         for name, answer in self._answers.items():
             if id in (None, name) and not answer.done():
                 answer.set_exception(
-                    RpcUnreadable(f"The answer of the RPC server cannot be read. {problem.reason}.")
+                    RpcUnreadable(f"The RPC server sent an unreadable response. {problem.reason}.")
                 )
 
 
 @asynccontextmanager
 async def rpc_process(
-    command: Sequence[str], *, cwd: Path, env: Mapping[str, str], hear: Hear
+    command: Sequence[str], *, cwd: Path, env: Mapping[str, str], on_record: OnRecord
 ) -> AsyncIterator[RpcProcess]:
     """Start a server; it ends with the block, and is killed if necessary."""
     async with (
         await spawn(command, cwd=cwd, env=env, stdin="pipe", errors="separate") as child,
         TaskScope() as tasks,
     ):
-        process = RpcProcess(child, hear)
+        process = RpcProcess(child, on_record)
         listening = tasks.start(process.listen(), name="rpc client")
         try:
             yield process
@@ -240,7 +240,9 @@ class RpcClient:
         client = cls()
         environ = dict(os.environ if env is None else env)
         line = [*command, "--mode", "rpc", *words]
-        async with rpc_process(line, cwd=Path(cwd), env=environ, hear=client._hear) as process:
+        async with rpc_process(
+            line, cwd=Path(cwd), env=environ, on_record=client._on_record
+        ) as process:
             client._process = process
             await client.state()  # fails now if the server cannot start
             yield client
@@ -350,7 +352,7 @@ class RpcClient:
 
     # Events ---------------------------------------------------------------------------------------
 
-    def _hear(self, record: Json) -> None:
+    def _on_record(self, record: Json) -> None:
         event = read_event(record)
         if isinstance(event, AgentStart):
             self._running, self._expecting = True, False

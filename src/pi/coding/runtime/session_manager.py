@@ -39,9 +39,9 @@ class SessionManager:
     All methods read files and block.
     """
 
-    def __init__(self, log: SessionLog, shelf: SessionLocation) -> None:
+    def __init__(self, log: SessionLog, location: SessionLocation) -> None:
         self.log = log
-        self._shelf = shelf
+        self._location = location
 
     @classmethod
     def create(
@@ -54,14 +54,14 @@ class SessionManager:
         parent_session: str | None = None,
     ) -> Self:
         """Create a session; in memory, if the location has no directory."""
-        shelf = _shelf(cwd, session_dir, agent_dir)
-        return cls(opening.new_session(shelf, id=id, parent=parent_session), shelf)
+        location = _location(cwd, session_dir, agent_dir)
+        return cls(opening.new_session(location, id=id, parent=parent_session), location)
 
     @classmethod
     def in_memory(cls, cwd: Path | str = ".") -> Self:
         """Create a session without a file."""
-        shelf = SessionLocation(directory=None, cwd=str(directory_given(cwd)), report=_ignore)
-        return cls.create(shelf)
+        location = SessionLocation(directory=None, cwd=str(directory_given(cwd)), report=_ignore)
+        return cls.create(location)
 
     @classmethod
     def open(
@@ -77,10 +77,10 @@ class SessionManager:
         """
         file = expand_home(path).absolute()
         if isinstance(session_dir, SessionLocation):
-            shelf = session_dir
+            location = session_dir
         else:
-            shelf = _shelf(_home(file), session_dir or file.parent, agent_dir)
-        return cls(opening.open_session(file, shelf), shelf)
+            location = _location(_home(file), session_dir or file.parent, agent_dir)
+        return cls(opening.open_session(file, location), location)
 
     @classmethod
     def fork_from(
@@ -92,8 +92,8 @@ class SessionManager:
         agent_dir: Path | str | None = None,
     ) -> Self:
         """Create a session of ``cwd`` with all entries of a file."""
-        shelf = _shelf(cwd, session_dir, agent_dir)
-        return cls(file_operations.fork_file(expand_home(path).absolute(), shelf), shelf)
+        location = _location(cwd, session_dir, agent_dir)
+        return cls(file_operations.fork_file(expand_home(path).absolute(), location), location)
 
     @classmethod
     def continue_recent(
@@ -104,9 +104,13 @@ class SessionManager:
         agent_dir: Path | str | None = None,
     ) -> Self:
         """Open the session of ``cwd`` that was used last, or create one."""
-        shelf = _shelf(cwd, session_dir, agent_dir)
-        last = session_to_continue(_catalog(shelf, agent_dir), shelf.cwd)
-        return cls.create(shelf) if last is None else cls(opening.open_session(last, shelf), shelf)
+        location = _location(cwd, session_dir, agent_dir)
+        last = session_to_continue(_catalog(location, agent_dir), location.cwd)
+        return (
+            cls.create(location)
+            if last is None
+            else cls(opening.open_session(last, location), location)
+        )
 
     @staticmethod
     def list(
@@ -116,8 +120,8 @@ class SessionManager:
         agent_dir: Path | str | None = None,
     ) -> Listed:
         """Return the sessions of a working directory, most recently used first."""
-        shelf = _shelf(cwd, session_dir, agent_dir)
-        return _catalog(shelf, agent_dir).of_project(shelf.cwd)
+        location = _location(cwd, session_dir, agent_dir)
+        return _catalog(location, agent_dir).of_project(location.cwd)
 
     @staticmethod
     def list_all(
@@ -135,8 +139,8 @@ class SessionManager:
         agent_dir: Path | str | None = None,
     ) -> Path | None:
         """Return the file of the session of ``cwd`` with exactly this id, if there is one."""
-        shelf = _shelf(cwd, session_dir, agent_dir)
-        return find_by_id(id, _catalog(shelf, agent_dir), shelf.cwd)
+        location = _location(cwd, session_dir, agent_dir)
+        return find_by_id(id, _catalog(location, agent_dir), location.cwd)
 
     def get_cwd(self) -> str:
         """Return the working directory of the session."""
@@ -144,7 +148,7 @@ class SessionManager:
 
     def get_session_dir(self) -> Path | None:
         """Return where new sessions are stored; ``None``: in memory."""
-        return self._shelf.directory
+        return self._location.directory
 
     def get_session_id(self) -> str:
         """Return the id of the session."""
@@ -223,14 +227,16 @@ class SessionManager:
 
     def create_branched_session(self, leaf_id: str) -> Self:
         """Create a session from the path to an entry."""
-        return type(self)(file_operations.fork_at(self.log, leaf_id, self._shelf), self._shelf)
+        return type(self)(
+            file_operations.fork_at(self.log, leaf_id, self._location), self._location
+        )
 
     def close(self) -> None:
         """Release the lock on the session."""
         self.log.close()
 
 
-def _shelf(
+def _location(
     cwd: Path | str | SessionLocation | None,
     session_dir: Path | str | None,
     agent_dir: Path | str | None,
@@ -240,9 +246,9 @@ def _shelf(
     return session_location(cwd, agent_dir, session_dir=session_dir)
 
 
-def _catalog(shelf: SessionLocation, agent_dir: Path | str | None) -> SessionCatalog:
+def _catalog(location: SessionLocation, agent_dir: Path | str | None) -> SessionCatalog:
     """Return the catalogue of the sessions of a location."""
-    return session_catalog(agent_dir, cwd=shelf.cwd, session_dir=shelf.directory)
+    return session_catalog(agent_dir, cwd=location.cwd, session_dir=location.directory)
 
 
 def _home(file: Path) -> Path | None:

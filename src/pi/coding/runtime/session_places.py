@@ -34,7 +34,7 @@ def session_location(
     """
     here, host = directory_given(cwd), host_given(agent_dir)
     settings = settings or settings_here(host, here)
-    return shelf_of(host, here, settings, _custom(host, here, session_dir, settings))
+    return location_for(host, here, settings, _custom(host, here, session_dir, settings))
 
 
 def session_catalog(
@@ -53,7 +53,9 @@ def session_catalog(
     return SessionCatalog(host.agent_dir, custom=custom)
 
 
-def shelf_of(host: Machine, cwd: Path, settings: Settings, custom: Path | None) -> SessionLocation:
+def location_for(
+    host: Machine, cwd: Path, settings: Settings, custom: Path | None
+) -> SessionLocation:
     """Return the session location of ``cwd`` below the agent directory, or in ``custom``."""
     options = settings.section(("blobs",), BlobOptions)
     return SessionLocation(
@@ -86,7 +88,7 @@ def directory_given(cwd: Path | str | None) -> Path:
 def host_given(agent_dir: Path | str | None) -> Machine:
     """Return the machine for an SDK argument; ``None`` is the user's own agent directory."""
     place = None if agent_dir is None else expand_home(agent_dir).absolute()
-    return Machine.of(dict(os.environ), agent_dir=place, report=log.warning)
+    return Machine.from_environ(dict(os.environ), agent_dir=place, report=log.warning)
 
 
 def _custom(

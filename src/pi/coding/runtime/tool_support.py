@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pi.coding.shell.jobs import Job
 
 
-async def _tell_nobody(job: Job) -> None:
+async def _discard_report(job: Job) -> None:
     """Discard a report: without a session there is no model to receive it."""
 
 
@@ -48,7 +48,7 @@ class ToolSupport(Record):
     """Names of the active tools."""
     has_screen: bool = False
     """Whether the user watches in a terminal."""
-    job_ended: Callable[[Job], Awaitable[None]] = _tell_nobody
+    job_ended: Callable[[Job], Awaitable[None]] = _discard_report
     """Reports a finished background job to the model."""
 
 
@@ -110,7 +110,7 @@ def extended_bash(
         if job.state == "cancelled":
             return
         with suppress(RuntimeError):  # the session was closed: there is no one to report to
-            scope.start(_told(session, job), name=f"report {job.id}")
+            scope.start(_report_end(session, job), name=f"report {job.id}")
 
     around = BashEnvironment(
         shell=shell,
@@ -133,5 +133,5 @@ def extended_bash(
     return partial(extended_bash_tool, around, options)
 
 
-async def _told(session: ToolSupport, job: Job) -> None:
+async def _report_end(session: ToolSupport, job: Job) -> None:
     await session.job_ended(job)

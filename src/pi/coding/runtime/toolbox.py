@@ -20,17 +20,17 @@ class Toolbox:
     def __init__(
         self,
         workspace: Workspace,
-        wishes: ToolFilter,
+        filter: ToolFilter,
         *,
-        lent: Callable[[], Mapping[str, ExtensionTool]] = dict,
-        dressed: Callable[[AgentTool], AgentTool] = lambda tool: tool,
+        contributed: Callable[[], Mapping[str, ExtensionTool]] = dict,
+        wrap: Callable[[AgentTool], AgentTool] = lambda tool: tool,
     ) -> None:
         self._workspace = workspace
-        self._lent = lent
+        self._contributed = contributed
         """Current tools of extensions."""
-        self._dressed = dressed
+        self._wrap = wrap
         """Returns a tool with the extensions' tool wraps applied."""
-        self._wishes = wishes
+        self._filter = filter
         self._added: dict[str, tuple[AgentTool, ToolNote]] = {}
         self._chosen: tuple[str, ...] | None = None
         self._made: dict[str, AgentTool] = {}
@@ -43,7 +43,7 @@ class Toolbox:
         """Remove a tool; a built-in tool of that name becomes visible again."""
         self._added.pop(name, None)
 
-    def choose(self, names: Iterable[str]) -> None:
+    def select(self, names: Iterable[str]) -> None:
         """Activate exactly these tools from the next request on; unknown names are ignored."""
         self._chosen = tuple(names)
 
@@ -55,14 +55,14 @@ class Toolbox:
     @property
     def names(self) -> tuple[str, ...]:
         """Return the names of all tools."""
-        wishes = self._wishes
-        if not wishes.any:
+        filter = self._filter
+        if not filter.any:
             return ()
-        built_in = self._workspace.tools if wishes.built_in else {}
-        names = dict.fromkeys((*built_in, *self._added, *self._lent()))
-        if wishes.only is not None:
-            names = dict.fromkeys(name for name in wishes.only if name in names)
-        return tuple(name for name in names if name not in wishes.without)
+        built_in = self._workspace.tools if filter.built_in else {}
+        names = dict.fromkeys((*built_in, *self._added, *self._contributed()))
+        if filter.only is not None:
+            names = dict.fromkeys(name for name in filter.only if name in names)
+        return tuple(name for name in names if name not in filter.without)
 
     @property
     def active_names(self) -> tuple[str, ...]:
@@ -70,28 +70,30 @@ class Toolbox:
         known = self.names
         if self._chosen is not None:
             return tuple(name for name in self._chosen if name in known)
-        if self._wishes.only is not None:
+        if self._filter.only is not None:
             return known
-        lent = {name for name, tool in self._lent().items() if tool.exposure == "active"}
-        usual = {*self._workspace.values.default_tools, *self._added, *lent}
+        contributed = {
+            name for name, tool in self._contributed().items() if tool.exposure == "active"
+        }
+        usual = {*self._workspace.values.default_tools, *self._added, *contributed}
         return tuple(name for name in known if name in usual)
 
     def active(self) -> tuple[AgentTool, ...]:
         """Return the active tools, ready to run."""
-        return tuple(self._dressed(self._tool(name)) for name in self.active_names)
+        return tuple(self._wrap(self._tool(name)) for name in self.active_names)
 
     def listed(self) -> tuple[AgentTool, ...]:
         """Return all tools except those that extensions hide."""
-        hidden = {name for name, tool in self._lent().items() if tool.exposure == "hidden"}
-        return tuple(self._dressed(self._tool(name)) for name in self.names if name not in hidden)
+        hidden = {name for name, tool in self._contributed().items() if tool.exposure == "hidden"}
+        return tuple(self._wrap(self._tool(name)) for name in self.names if name not in hidden)
 
     def notes(self) -> tuple[ToolNote, ...]:
         """Return the prompt texts of the active tools."""
         return tuple(self._note(name) for name in self.active_names)
 
     def _tool(self, name: str) -> AgentTool:
-        if (lent := self._lent().get(name)) is not None:
-            return lent.tool
+        if (contributed := self._contributed().get(name)) is not None:
+            return contributed.tool
         if name in self._added:
             return self._added[name][0]
         if name not in self._made:
@@ -99,8 +101,8 @@ class Toolbox:
         return self._made[name]
 
     def _note(self, name: str) -> ToolNote:
-        if (lent := self._lent().get(name)) is not None:
-            return lent.note
+        if (contributed := self._contributed().get(name)) is not None:
+            return contributed.note
         if name in self._added:
             return self._added[name][1]
         built_in = self._workspace.tools[name]

@@ -53,9 +53,7 @@ class State:
                 return None
 
     def with_budget(self, budget: TimeboxBudget | None) -> State:
-        """Return a state with the newest record updated: a nudge changes a budget without a new
-        record.
-        """
+        """Return a state with an updated newest record: a nudge adds no record of its own."""
         if budget is None or self.budget is None:
             return self
         return replace(self, records=(*self.records[:-1], Active(budget)))
@@ -124,7 +122,7 @@ def _lines(transcript: Path) -> Iterator[object]:
         return  # missing before the first answer
 
 
-NO_COST = "Claude Code does not tell hooks what an answer costs. Use tokens:200k instead of cost:."
+NO_COST = "Claude Code does not report costs to hooks. Use tokens:200k instead of cost:."
 
 _COMMAND = re.compile(r"(/?)timebox(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
 
@@ -139,7 +137,7 @@ class Hook:
         """Shell commands to run."""
         self._payload = payload
         self._now_ms = now_ms
-        self._told: list[str] = []
+        self._messages: list[str] = []
 
     def session_start(self) -> Json:
         """Restore the budget and report it."""
@@ -181,29 +179,29 @@ class Hook:
                 return {"continue": False, "stopReason": self.core.refusal}
         budget = self.core.budget
         if budget is not None and budget.active:
-            self._told.append(status_line(budget, reading))
+            self._messages.append(status_line(budget, reading))
         return self._message()
 
     def _command(self, arguments: str) -> Json:
-        wish = parse(arguments)
-        limits = wish.limits if isinstance(wish, SetBudget) else None
+        parsed = parse(arguments)
+        limits = parsed.limits if isinstance(parsed, SetBudget) else None
         if limits and "cost" in limits:
-            self._told.append(NO_COST)
+            self._messages.append(NO_COST)
         else:
             self._note(self.core.command(arguments, self._reading(limits)))
         return self._blocked()
 
     def _blocked(self) -> Json:
         """Block the prompt and show the reason to the user; Claude does not see it."""
-        return {"decision": "block", "reason": "\n".join(self._told)}
+        return {"decision": "block", "reason": "\n".join(self._messages)}
 
     def _message(self) -> Json:
-        return {"systemMessage": "\n".join(self._told)} if self._told else {}
+        return {"systemMessage": "\n".join(self._messages)} if self._messages else {}
 
-    def _reading(self, wanted: Amounts | None = None) -> Reading:
-        """Return the current totals of the dimensions that the budget or ``wanted`` uses."""
+    def _reading(self, requested: Amounts | None = None) -> Reading:
+        """Return the current totals of the dimensions that the budget or ``requested`` uses."""
         budget = self.core.budget
-        limits = {*(wanted or ()), *(() if budget is None else budget.limits)}
+        limits = {*(requested or ()), *(() if budget is None else budget.limits)}
         transcript = Path(str(self._payload.get("transcript_path", "")))
         return {
             "time": self._now_ms,
@@ -216,7 +214,7 @@ class Hook:
         for effect in effects:
             match effect:
                 case Notify(text=text):
-                    self._told.append(text)
+                    self._messages.append(text)
                 case SaveRecord(record):
                     self.state = replace(self.state, records=(*self.state.records, record))
                 case RunOnStop(command):
@@ -274,8 +272,8 @@ def main(
         return 1
     try:
         said, commands = answer(words[0], given.read(), folder, now_ms)
-    except (ValueError, OSError) as problem:
-        errors.write(f"timebox: the {words[0]} hook came to nothing: {problem}\n")
+    except (ValueError, OSError) as error:
+        errors.write(f"timebox: the {words[0]} hook came to nothing: {error}\n")
         return 1
     output.write(json.dumps(said))
     for command in commands:
@@ -294,8 +292,8 @@ def run_detached(command: str) -> None:
 
     try:
         start_detached(command, env=os.environ)
-    except PiError as problem:
-        sys.stderr.write(f"timebox: {problem.explain()}\n")
+    except PiError as error:
+        sys.stderr.write(f"timebox: {error.explain()}\n")
 
 
 if __name__ == "__main__":

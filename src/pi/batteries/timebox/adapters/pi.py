@@ -137,17 +137,19 @@ class PiTimebox(Policy):
             self._totals.recount(ctx.session_manager.get_entries())
         await self._do(self._core.command(arguments, self._reading()))
 
-    async def _obey_flag(self, wanted: str) -> None:
+    async def _apply_flag(self, text: str) -> None:
         """Apply ``--timebox``.
 
         Without a user, an invalid budget ends the program instead of running without.
         """
-        wish = parse(wanted)
-        understood = isinstance(wish, TurnOff) or (isinstance(wish, SetBudget) and not wish.ignored)
+        parsed = parse(text)
+        understood = isinstance(parsed, TurnOff) or (
+            isinstance(parsed, SetBudget) and not parsed.ignored
+        )
         if understood or self._attended:
-            await self._do(self._core.command(wanted, self._reading()))
+            await self._do(self._core.command(text, self._reading()))
         else:
-            self._core.refusal = f"--timebox {wanted!r} is not understood. {USAGE}"
+            self._core.refusal = f"--timebox {text!r} is not understood. {USAGE}"
             self._exit_code = UNUSABLE
 
     # Events ---------------------------------------------------------------------------------------
@@ -158,9 +160,9 @@ class PiTimebox(Policy):
         self._totals.recount(entries)
         kept, knows = [*records(entries)], self._commands.knows
         restored = self._core.session_started(kept, self._reading(), knows=knows)
-        wanted = self._pi.get_flag(NAME)
-        if event.reason == "startup" and isinstance(wanted, str):
-            await self._obey_flag(wanted)
+        text = self._pi.get_flag(NAME)
+        if event.reason == "startup" and isinstance(text, str):
+            await self._apply_flag(text)
         else:
             await self._do(restored)
 
@@ -277,5 +279,5 @@ class PiTimebox(Policy):
     async def _run_on_stop(self, command: str) -> None:
         try:
             await self._pi.spawn(["/bin/sh", "-c", command], detached=True)
-        except PiError as problem:
-            self._pi.context.ui.notify(f"{command} could not be run: {problem}", "error")
+        except PiError as error:
+            self._pi.context.ui.notify(f"{command} could not be run: {error}", "error")

@@ -90,8 +90,8 @@ class AllowedCommands:
         """Whether the user has typed this command on this machine."""
         try:
             return _digest(command) in self._kept()
-        except PiError as problem:
-            self._pi.log.warning("known commands cannot be read: %s", problem)
+        except PiError as error:
+            self._pi.log.warning("known commands cannot be read: %s", error)
             return False
 
     async def remember(self, command: str) -> None:
@@ -100,8 +100,8 @@ class AllowedCommands:
         try:
             others = [each for each in self._kept() if each != digest]
             await self._pi.store("global").set(KEY, [*others, digest][-MOST:])
-        except PiError as problem:
-            self._pi.log.warning("a command is not remembered: %s", problem)
+        except PiError as error:
+            self._pi.log.warning("a command is not remembered: %s", error)
 
     def _kept(self) -> list[str]:
         kept = self._pi.store("global").get(KEY)

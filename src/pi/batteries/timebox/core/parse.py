@@ -63,9 +63,9 @@ class Invalid:
     """The text contains no valid limit."""
 
 
-Wish: TypeAlias = SetBudget | TurnOff | ShowStatus | Invalid
+TimeboxCommand: TypeAlias = SetBudget | TurnOff | ShowStatus | Invalid
 
-_SUB_COMMANDS: dict[str, Wish] = {
+_SUB_COMMANDS: dict[str, TimeboxCommand] = {
     "off": TurnOff(),
     "disable": TurnOff(),
     "cancel": TurnOff(),
@@ -73,12 +73,12 @@ _SUB_COMMANDS: dict[str, Wish] = {
 }
 
 
-def parse(text: str) -> Wish:
+def parse(text: str) -> TimeboxCommand:
     """Parse ``text``. A later limit overrides an earlier one of the same dimension."""
     budget, _, command = _DELIMITER.sub("\0", text, count=1).partition("\0")
     words = _GAP.sub("", budget).split()
-    if words and (wish := _SUB_COMMANDS.get(words[0].lower())) is not None:
-        return wish
+    if words and (parsed := _SUB_COMMANDS.get(words[0].lower())) is not None:
+        return parsed
     limits: dict[Dimension, float] = {}
     ignored = []
     for word in words:

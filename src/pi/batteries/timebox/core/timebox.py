@@ -71,8 +71,8 @@ class Timebox:
                 return [Notify(status or f"{NONE_ACTIVE} {USAGE}", "info")]
             case TurnOff():
                 return self._turn_off(reading)
-            case wish:
-                return self._set(wish, reading)
+            case parsed:
+                return self._set(parsed, reading)
 
     def _turn_off(self, reading: Reading) -> list[Effect]:
         if self.budget is None:
@@ -80,17 +80,19 @@ class Timebox:
         self.forget()
         return [SaveRecord(Off(int(reading["time"]))), Notify("Timebox off.", "info")]
 
-    def _set(self, wish: SetBudget, reading: Reading) -> list[Effect]:
+    def _set(self, parsed: SetBudget, reading: Reading) -> list[Effect]:
         self.forget()
         self.budget = TimeboxBudget(
-            limits=wish.limits, start=reading, on_stop_command=wish.on_stop_command
+            limits=parsed.limits, start=reading, on_stop_command=parsed.on_stop_command
         )
-        told = f"Timebox set: {format_amounts(wish.limits)}."
-        if wish.on_stop_command:
-            told += f" When it is spent: {wish.on_stop_command}"
-        effects: list[Effect] = [SaveRecord(Active(self.budget)), Notify(told, "info")]
-        if wish.ignored:
-            effects.append(Notify(f"Not understood: {' '.join(wish.ignored)}. {USAGE}", "warning"))
+        text = f"Timebox set: {format_amounts(parsed.limits)}."
+        if parsed.on_stop_command:
+            text += f" When it is spent: {parsed.on_stop_command}"
+        effects: list[Effect] = [SaveRecord(Active(self.budget)), Notify(text, "info")]
+        if parsed.ignored:
+            effects.append(
+                Notify(f"Not understood: {' '.join(parsed.ignored)}. {USAGE}", "warning")
+            )
         return effects
 
     # Events ---------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ class ExtensionCalls(ExtensionHosting):
 
     def find(self, text: str) -> str | None:
         """Return the name of the extension command that ``text`` calls, if any."""
-        host = self._lender.host
+        host = self._contributions.host
         if host is None and not text.startswith("/"):
             return None
         found = (self._sleeping if host is None else host.registries).commands.find(text)
@@ -42,7 +42,7 @@ class ExtensionCalls(ExtensionHosting):
 
     def shortcuts(self) -> Mapping[str, str]:
         """Return shortcut keys of extensions, with their descriptions."""
-        host = self._lender.host
+        host = self._contributions.host
         found = {} if host is None else host.registries.shortcuts.values
         return {key: shortcut.description for key, shortcut in found.items()}
 
@@ -74,8 +74,8 @@ class ExtensionCalls(ExtensionHosting):
     @property
     def views(self) -> Views:
         """Renderers for tools, messages, entries and statuses."""
-        if self._lender.host is not None:
-            return self._lender.host.views
+        if self._contributions.host is not None:
+            return self._contributions.host.views
         from pi.coding.extension_host.contributions.views import NO_VIEWS
 
         return NO_VIEWS
@@ -93,14 +93,14 @@ class ExtensionCalls(ExtensionHosting):
 
     async def references(self, typed: str) -> Sequence[str]:
         """Return completions for a partly typed reference such as ``rule://``."""
-        if self._lender.host is None:
+        if self._contributions.host is None:
             return ()
         from pi.coding.extension_host.contributions.references import completed
 
         try:
-            return await completed(self._lender.host.registries.references.values, typed)
+            return await completed(self._contributions.host.registries.references.values, typed)
         except Exception:
-            log.warning("nobody could say how %s goes on", typed, exc_info=True)
+            log.warning("completing reference %s failed", typed, exc_info=True)
             return ()
 
     def flags(self) -> Sequence[tuple[str, ExtensionFlag]]:
@@ -115,16 +115,16 @@ class ExtensionCalls(ExtensionHosting):
         return clashes(self.host.registries)
 
     def _mode_of(self, text: str) -> RegisteredInputMode | None:
-        if self._lender.host is None:
+        if self._contributions.host is None:
             return None
         from pi.coding.extension_host.contributions.commands import mode_of
 
-        return mode_of(self._lender.host.registries.input_modes, text)
+        return mode_of(self._contributions.host.registries.input_modes, text)
 
     async def _guarded(self, work: Callable[[], Any], path: str, event: str) -> None:
         try:
             await contained(work)
-        except Exception as problem:
-            log.warning("%s failed", path, exc_info=problem)
-            failed = ExtensionFailed(extension_path=path, event=event, error=words(problem))
-            await self._core.tell(failed)
+        except Exception as error:
+            log.warning("%s failed", path, exc_info=error)
+            failed = ExtensionFailed(extension_path=path, event=event, error=words(error))
+            await self._core.emit(failed)

@@ -33,20 +33,20 @@ class ExtensionHosting:
 
     def __init__(
         self,
-        lender: ExtensionContributions,
+        contributions: ExtensionContributions,
         new_host: Callable[[], ExtensionHost],
-        places: ExtensionSources,
+        sources: ExtensionSources,
         bus: Bus,
         *,
         mode: Mode,
     ) -> None:
-        self._lender = lender
+        self._contributions = contributions
         self._new_host = new_host
-        self._places = places
+        self._sources = sources
         self._bus = bus
         self._registry: ModelRegistry | None = None
         self._attached: tuple[ExtensionUI, Mode] | None = None
-        self._sleeping = lender.sleeping = DormantExtensions(places.flags, mode)
+        self._sleeping = contributions.sleeping = DormantExtensions(sources.flags, mode)
         self._core: LiveSession
         self._serve: Callable[[], ServedSession] | None = None
         self._session: ServedSession | None = None
@@ -62,11 +62,11 @@ class ExtensionHosting:
     @property
     def host(self) -> ExtensionHost:
         """The host; created if there is none."""
-        return self._lender.host or self.make_host()
+        return self._contributions.host or self.make_host()
 
     def make_host(self) -> ExtensionHost:
         """Create the host even if there is no extension."""
-        self._lender.host = host = self._new_host()
+        self._contributions.host = host = self._new_host()
         host.listen(self._bus)
         host.loading.expect(self._sleeping.wake())
         if self._attached is not None:
@@ -74,22 +74,22 @@ class ExtensionHosting:
         if self._registry is not None:
             host.connect(self._registry)
         if self._serve is not None:
-            self._bring_together(self._serve)
+            self._connect(self._serve)
         return host
 
     def connect(self, registry: ModelRegistry) -> None:
         """Add the models of extensions to the registry."""
         self._registry = registry
-        if self._lender.host is not None:
-            self._lender.host.connect(registry)
+        if self._contributions.host is not None:
+            self._contributions.host.connect(registry)
 
     def attach(self, ui: ExtensionUI, mode: Mode) -> None:
         """Connect the user interface. To be called before the session is started."""
         self._attached = (ui, mode)
-        if self._lender.host is not None:
-            self._lender.host.attach(ui, mode)
+        if self._contributions.host is not None:
+            self._contributions.host.attach(ui, mode)
 
-    def serve(
+    def bind(
         self,
         core: LiveSession,
         session: Callable[[], ServedSession],
@@ -101,33 +101,35 @@ class ExtensionHosting:
         ``session`` creates the facade for extensions and binds it to the host.
         """
         self._core, self._serve, self._discovered = core, session, discovered
-        self._bus.on(Switched, self._arrived)
-        self._bus.on(SessionStarted, self._begun)
-        if self._lender.host is not None:
-            self._bring_together(session)
+        self._bus.on(Switched, self._on_switched)
+        self._bus.on(SessionStarted, self._on_started)
+        if self._contributions.host is not None:
+            self._connect(session)
 
-    def _bring_together(self, serve: Callable[[], ServedSession]) -> None:
+    def _connect(self, serve: Callable[[], ServedSession]) -> None:
         """Connect host and session once both exist."""
         from pi.coding.runtime.extension_bridge import ExtensionBridge
 
         self._session = serve()
-        self._bridge = ExtensionBridge(self.host, self._core, load=self.load, discovered=self._take)
+        self._bridge = ExtensionBridge(
+            self.host, self._core, load=self.load, discovered=self._add_resources
+        )
         self._bridge.connect(self._bus)
         self._served.set()
 
-    def _take(self, found: ResourcesAnswer) -> None:
+    def _add_resources(self, found: ResourcesAnswer) -> None:
         """Add the resources that extensions provide."""
         self.theme_paths = tuple(self._core.workspace.cwd / path for path in found.theme_paths)
         self._discovered(found)
 
-    async def _arrived(self, event: Switched) -> None:
+    async def _on_switched(self, event: Switched) -> None:
         """Load extensions of a session that had none so far."""
-        if self._lender.host is None:
+        if self._contributions.host is None:
             await self.load()
             if self._bridge is not None:
                 await self._bridge.switched(event)
 
-    async def _begun(self, event: SessionStarted) -> None:
+    async def _on_started(self, event: SessionStarted) -> None:
         """Load dormant extensions that wait for the content of the session."""
         if self._sleeping.wanted_in(self._core.log, self._core.workspace.settings):
             self.make_host()
@@ -137,8 +139,8 @@ class ExtensionHosting:
     async def close(self) -> None:
         """Stop everything that extensions have started."""
         self._sleeping.forget()
-        if self._lender.host is not None:
-            await self._lender.host.close()
+        if self._contributions.host is not None:
+            await self._contributions.host.close()
         if self._session is not None:
             await self._session.close()
 
@@ -146,12 +148,12 @@ class ExtensionHosting:
 
     async def load_own(self, cwd: Path) -> None:
         """Load extensions that need no trust."""
-        await self._load(self._places.own(cwd))
+        await self._load(self._sources.own(cwd))
 
     async def load_project(self, workspace: Workspace) -> None:
         """Load the extensions of packages and of a trusted project."""
-        await self._load(self._places.of_workspace(workspace))
-        self._places.tell_foreign()
+        await self._load(self._sources.of_workspace(workspace))
+        self._sources.report_foreign()
 
     async def load(self) -> None:
         """Load all extensions of the current session."""
@@ -162,22 +164,22 @@ class ExtensionHosting:
 
     async def _load(self, candidates: Iterable[Candidate]) -> None:
         found = tuple(candidates)
-        if self._lender.host is not None or not self._sleeping.take(found):
+        if self._contributions.host is not None or not self._sleeping.take(found):
             await self.host.loading.load(found)
 
     def forget_modules(self) -> None:
         """Forget imported modules, so that a reload imports them again."""
         from pi.coding.extension_host.loading.loader import forget_candidates
 
-        forget_candidates(self._places.own(self._core.workspace.cwd))
-        forget_candidates(self._places.of_workspace(self._core.workspace))
+        forget_candidates(self._sources.own(self._core.workspace.cwd))
+        forget_candidates(self._sources.of_workspace(self._core.workspace))
 
 
 class ServedSession(Protocol):
     """The session, as far as this part needs it."""
 
     @property
-    def shutdown_wanted(self) -> asyncio.Event:
+    def shutdown_requested(self) -> asyncio.Event:
         """Set when an extension requests shutdown."""
         ...
 

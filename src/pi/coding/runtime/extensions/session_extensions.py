@@ -18,15 +18,15 @@ class SessionExtensions(ExtensionCalls):
 
     def infos(self) -> Sequence[ExtensionInfo]:
         """Return every extension that was found."""
-        return self.host.loading.infos if self._lender.host or self._sleeping else ()
+        return self.host.loading.infos if self._contributions.host or self._sleeping else ()
 
     def foreign(self) -> Sequence[str]:
         """Return the files that only the original pi can run."""
-        return self._places.foreign
+        return self._sources.foreign
 
     def redacted(self, text: str, sink: Sink) -> str:
         """Return ``text`` after the redaction of all extensions."""
-        return self._lender.redacted(text, sink)
+        return self._contributions.redacted(text, sink)
 
     def on_moved(self, moved: Callable[[], None], reloaded: Callable[[], None]) -> None:
         """Call ``moved`` when another session or branch is shown.
@@ -49,8 +49,8 @@ class SessionExtensions(ExtensionCalls):
         assert self._session is not None, "extensions have no session yet"
         await self._session.reload()
 
-    async def shutdown_wanted(self) -> None:
+    async def wait_for_shutdown(self) -> None:
         """Wait until an extension requests shutdown."""
         await self._served.wait()
         assert self._session is not None, "it is served"
-        await self._session.shutdown_wanted.wait()
+        await self._session.shutdown_requested.wait()

@@ -27,23 +27,21 @@ class ExtensionSources:
     """Finds extensions by file name. Runs none of their code, and reads no project before trust."""
 
     def __init__(
-        self, machine: Machine, wanted: finding.ExtensionOptions, settings: Settings | None
+        self, machine: Machine, options: finding.ExtensionOptions, settings: Settings | None
     ) -> None:
         self._machine = machine
-        self._wanted = wanted
+        self._options = options
         self._settings = settings
-        self.flags = wanted.flags
+        self.flags = options.flags
         """Command line options that no built-in option matches."""
         self.foreign: list[str] = []
         """Files that need the original pi."""
-        self._told = False
+        self._reported = False
 
     def own(self, cwd: Path) -> Iterator[Candidate]:
-        """Yield extensions that need no trust: installed ones, the user's, and those of the command
-        line.
-        """
+        """Yield extensions that need no trust: installed, the user's, and of the command line."""
         report = self._warn
-        if self._wanted.discover:
+        if self._options.discover:
             yield from installed(self._machine.agent_dir, self._machine.import_path)
             folder = Place(path=self._machine.agent_dir / "extensions")
             listed = Selection.of(self._listed(), self._machine.agent_dir)
@@ -52,8 +50,8 @@ class ExtensionSources:
             )
             yield from self._tools(Place(path=self._machine.agent_dir / "tools"), "user")
         yield from self._taken(finding.explicit(self._files(cwd), cwd, report))
-        yield from finding.inline(self._wanted.inline)
-        yield from self._wanted.given
+        yield from finding.inline(self._options.inline)
+        yield from self._options.given
 
     def of_workspace(self, workspace: Workspace) -> Iterator[Candidate]:
         """Yield those of packages, and of the project if it is trusted."""
@@ -64,7 +62,7 @@ class ExtensionSources:
         """Yield those of packages."""
         for package in packages:
             explicit = package.configured.scope == "temporary"
-            if not explicit and not self._wanted.discover:
+            if not explicit and not self._options.discover:
                 continue
             base = package.configured.root
             self._note_foreign(str(base / name) for name in package.foreign)
@@ -81,7 +79,7 @@ class ExtensionSources:
 
     def of_project(self, workspace: Workspace) -> Iterator[Candidate]:
         """Yield those of a trusted project."""
-        if not self._wanted.discover or not workspace.trust.trusted:
+        if not self._options.discover or not workspace.trust.trusted:
             return
         base = workspace.cwd / ".pi"
         folder = Place(path=base / "extensions", scope="project")
@@ -93,10 +91,10 @@ class ExtensionSources:
         yield from self._taken(found)
         yield from self._tools(Place(path=base / "tools", scope="project"), "project")
 
-    def tell_foreign(self) -> None:
+    def report_foreign(self) -> None:
         """Report once, in one line, how many extensions only the original pi can run."""
-        if self.foreign and not self._told:
-            self._told = True
+        if self.foreign and not self._reported:
+            self._reported = True
             one = len(self.foreign) == 1
             self._machine.report(
                 f"{len(self.foreign)} of the extensions here {'is' if one else 'are'} written for"
@@ -105,11 +103,11 @@ class ExtensionSources:
 
     def _files(self, cwd: Path) -> list[str]:
         """Return the ``-e`` arguments that are not packages."""
-        if not self._wanted.paths:
+        if not self._options.paths:
             return []
         from pi.coding.packages.session_packages import is_package  # lazy: few runs use ``-e``
 
-        return [path for path in self._wanted.paths if not is_package(path, cwd)]
+        return [path for path in self._options.paths if not is_package(path, cwd)]
 
     def _tools(self, folder: Place, rank: Rank) -> Iterator[Candidate]:
         """Yield the tool-only files of a folder."""

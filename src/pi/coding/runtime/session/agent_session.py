@@ -121,13 +121,13 @@ class RunningSession:
 
     async def abort(self) -> None:
         """Abort everything that is running, and wait until it has ended."""
-        if self._core.elsewhere is not None:
-            await self._core.elsewhere.abort()
+        if self._core.remote is not None:
+            await self._core.remote.abort()
         await self.stop()
 
     async def stop(self) -> None:
         """Abort what is running locally, also for a replica."""
-        self.prompts.gate.give_up()
+        self.prompts.gate.abort_waiting()
         self._core.agent.abort()
         self.compaction.abort()
         if "tree" in vars(self):  # exists already: it may be summarising
@@ -179,7 +179,7 @@ async def send_custom(
         await prepare()
         await agent.prompt((message,))
     else:
-        await core.say(message)
+        await core.append_message(message)
 
 
 class AgentSession(RunningSession):
@@ -263,11 +263,11 @@ class AgentSession(RunningSession):
 
     async def set_model(self, model: Model | str) -> Model:
         """Select a model: a ``Model``, or a pattern such as ``anthropic/opus:high``."""
-        return await self.models.pick(model)
+        return await self.models.select(model)
 
     async def set_thinking_level(self, level: ThinkingLevel) -> None:
         """Set the thinking level; it is limited to what the model supports."""
-        await self.models.think(level)
+        await self.models.set_thinking_level(level)
 
     @property
     def active_tools(self) -> tuple[str, ...]:
@@ -281,7 +281,7 @@ class AgentSession(RunningSession):
 
     def set_active_tools(self, names: Iterable[str]) -> None:
         """Activate exactly these tools from the next prompt on; unknown names are ignored."""
-        self._core.toolbox.choose(names)
+        self._core.toolbox.select(names)
 
     async def compact(self, instructions: str = "") -> CompactionResult:
         """Compact the conversation now."""

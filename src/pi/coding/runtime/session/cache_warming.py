@@ -23,9 +23,9 @@ from pi.coding.extension_host.events.session import SessionEnding, WarmCache
 from pi.coding.runtime.live import LiveSession
 from pi.coding.session.entries import UsageEntry
 
-EARLY = 0.9
+REFRESH_FRACTION = 0.9
 """Fraction of the cache's lifetime after which it is refreshed."""
-PATIENCE = 0.5
+RETURN_PROBABILITY = 0.5
 """Probability that an idle user continues before the refreshed cache expires."""
 
 
@@ -40,7 +40,7 @@ class CacheWarming:
         """Cost of refreshes during a run; written to the log when the run is over."""
         core.bus.on(SessionEnding, lambda _: self._stop())
 
-    async def hear(self, event: object) -> None:
+    async def handle_event(self, event: object) -> None:
         """Handle an event of the agent."""
         match event:
             case MessageStart(message=AssistantMessage()):
@@ -48,7 +48,7 @@ class CacheWarming:
             case MessageEnd(message=AssistantMessage() as answer):
                 self._begin(answer)
             case AgentSettled():
-                if self._wanted != "idle":
+                if self._mode != "idle":
                     self._stop()
                 await self._note()
 
@@ -60,16 +60,16 @@ class CacheWarming:
             await asyncio.wait({waiting})
 
     @property
-    def _wanted(self) -> str:
+    def _mode(self) -> str:
         return self._core.workspace.values.cache_warming
 
     def _begin(self, answer: AssistantMessage) -> None:
         self._stop()
         long = self._core.host.environ.get("PI_CACHE_RETENTION") == "long"
         seconds = lifetime(self._core.agent.model, long=long)
-        if seconds is not None and self._wanted != "off" and self._core.elsewhere is None:
+        if seconds is not None and self._mode != "off" and self._core.remote is None:
             self._waiting = asyncio.get_running_loop().create_task(
-                self._keep_warm(answer, seconds * EARLY),
+                self._keep_warm(answer, seconds * REFRESH_FRACTION),
                 name="cache warming",
                 context=TaskContext(),  # not part of the run that it watches
             )
@@ -84,13 +84,13 @@ class CacheWarming:
         tokens = usage.input + usage.cache_read + usage.cache_write + usage.output
         for times in count(1):
             await self._core.host.clock.sleep(seconds)
-            probability = 1.0 if self._core.agent.is_running else PATIENCE**times
+            probability = 1.0 if self._core.agent.is_running else RETURN_PROBABILITY**times
             question = decision(self._core.agent.model, tokens, probability)
             if (await self._core.bus.ask(question)).action == "stop":
                 return
-            await self._read_again()
+            await self._refresh()
 
-    async def _read_again(self) -> None:
+    async def _refresh(self) -> None:
         """Send the usual request and disconnect at the first token; the cost goes to the log.
 
         The output limit is not lowered: another limit may use another cache.

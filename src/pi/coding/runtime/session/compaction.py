@@ -73,7 +73,8 @@ class Summaries:
     ) -> Ask:
         """Return a function that sends requests to ``model``.
 
-        Retry events carry ``source`` and ``reason``. Unless it ``is_last``, another model is available, and long retry delays fail instead.
+        Retry events carry ``source`` and ``reason``. Unless it ``is_last``, another model is
+        available, and long retry delays fail instead.
         """
         began = SummarizationRetryAttemptStart(source=source, reason=reason or UNSET)
 
@@ -95,7 +96,7 @@ class Summaries:
                 longest = min(settings.max_agent_delay_ms, LONG_DELAY_MS)
                 settings = replace(settings, max_agent_delay_ms=longest)
             attempt = await with_retries(
-                once, settings, began=began, tell=self._core.tell, clock=self._core.host.clock
+                once, settings, began=began, tell=self._core.emit, clock=self._core.host.clock
             )
             if asks_for_too_long_a_wait(attempt.failure, settings):
                 # The caller would retry at once, as after an unusable summary.
@@ -109,14 +110,14 @@ class Summaries:
 class Strategies(Mapping[str, "Strategy"]):
     """Built-in strategies, and those of extensions, which take precedence."""
 
-    def __init__(self, lender: ExtensionContributions) -> None:
-        self._lender = lender
+    def __init__(self, contributions: ExtensionContributions) -> None:
+        self._contributions = contributions
 
     def __getitem__(self, name: str) -> Strategy:
-        return self._lender.strategies().get(name) or _own()[name]
+        return self._contributions.strategies().get(name) or _own()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**_own(), **self._lender.strategies()})
+        return iter({**_own(), **self._contributions.strategies()})
 
     def __len__(self) -> int:
         return len(list(iter(self)))
@@ -130,15 +131,15 @@ def _own() -> Mapping[str, Strategy]:
     return {"context-full": SummaryStrategy(), "shake": ShakeStrategy()}
 
 
-def compaction_surroundings(
+def compaction_session(
     core: LiveSession, summaries: Summaries, hand_off: Callable[[str], Awaitable[None]]
 ) -> CompactionSession:
     """Return what a compaction needs from this session."""
     return CompactionSession(
         conversation=lambda: core.conversation,
-        add=core.kept,
+        add=core.append_entry,
         bus=core.bus,
-        tell=core.tell,
+        tell=core.emit,
         clock=core.host.clock,
         options=lambda: compaction_options(core),
         model=lambda: core.agent.model,
@@ -173,8 +174,8 @@ def compaction_options(core: LiveSession) -> CompactionOptions:
 
 
 def _fallbacks(core: LiveSession) -> Sequence[Model]:
-    wanted = (core.registry.resolve(name) for name in compaction_options(core).fallback_models)
-    return [choice.model for choice in wanted if choice is not None]
+    resolved = (core.registry.resolve(name) for name in compaction_options(core).fallback_models)
+    return [choice.model for choice in resolved if choice is not None]
 
 
 class CompactionControl:
@@ -185,13 +186,13 @@ class CompactionControl:
         core: LiveSession,
         compactor: Compactor,
         *,
-        quiet: Callable[[], Awaitable[None]],
+        stop_all: Callable[[], Awaitable[None]],
         resume: Callable[[], Awaitable[None]],
         holding_prompts: Callable[[], AbstractContextManager[None]],
     ) -> None:
         self._core = core
         self._compactor = compactor
-        self._quiet = quiet
+        self._stop_all = stop_all
         self._resume = resume
         self._holding_prompts = holding_prompts
 
@@ -210,12 +211,12 @@ class CompactionControl:
 
         Raises ``CompactionFailed`` if nothing could be compacted.
         """
-        self._core.must_run_here("it cannot be compacted")
-        wish = CompactionRequest(reason="manual", instructions=instructions)
+        self._core.require_local("compact it")
+        request = CompactionRequest(reason="manual", instructions=instructions)
         try:
             with self._holding_prompts():
-                await self._quiet()
-                return await self._compactor.compact(wish)
+                await self._stop_all()
+                return await self._compactor.compact(request)
         finally:
             await self._resume()
 
@@ -243,7 +244,7 @@ class IdleCompaction:
         self._around = around
         self._waiting: asyncio.Task[bool] | None = None
 
-    def hear(self, event: object) -> None:
+    def handle_event(self, event: object) -> None:
         """Handle an event of the agent."""
         if isinstance(event, AgentStart):
             self._stop()
@@ -264,7 +265,7 @@ class IdleCompaction:
     def _busy(self) -> bool:
         """Whether a background job is running."""
         running = self._core.workspace.commands.running
-        return bool(running) or self._core.busy or self._core.elsewhere is not None
+        return bool(running) or self._core.busy or self._core.remote is not None
 
     def _stop(self) -> None:
         if self._waiting is not None:

@@ -83,5 +83,5 @@ class Exports:
 def _instructions(core: LiveSession) -> Instructions | None:
     """Return system prompt and tools, if a request was made."""
     messages = convert_to_llm(core.conversation.messages())
-    told = [message for message in messages if isinstance(message, SystemMessage)]
-    return fold(told, keep_later=False)[0] if told else None
+    instructions = [message for message in messages if isinstance(message, SystemMessage)]
+    return fold(instructions, keep_later=False)[0] if instructions else None

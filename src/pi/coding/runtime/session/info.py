@@ -167,7 +167,7 @@ def _commands(core: LiveSession) -> Iterator[Command]:
             source="extension",
             source_info=command.source,
         )
-    if core.elsewhere is not None:
+    if core.remote is not None:
         return
     resources = core.workspace.resources
     for template in resources.prompts:
@@ -203,7 +203,7 @@ class SessionQueries:
     def cwd(self) -> Path:
         """The working directory: that of the session, or another one if it no longer exists."""
         core = self._core
-        return core.workspace.cwd if core.elsewhere is None else Path(core.log.header.cwd)
+        return core.workspace.cwd if core.remote is None else Path(core.log.header.cwd)
 
     @property
     def file(self) -> Path | None:
@@ -223,7 +223,7 @@ class SessionQueries:
     @property
     def runs_here(self) -> bool:
         """Whether the session runs in this process; False for a replica."""
-        return self._core.elsewhere is None
+        return self._core.remote is None
 
     def state(self) -> SessionState:
         """Return the current state."""
@@ -307,7 +307,7 @@ class SessionQueries:
         if not name:
             raise PiError("Session name cannot be empty")
         await self._core.add(SessionInfo(name=name))
-        await self._core.tell(SessionInfoChanged(name=name))
+        await self._core.emit(SessionInfoChanged(name=name))
 
     async def label(self, id: str, label: str | None) -> None:
         """Set or remove the label of an entry."""

@@ -45,9 +45,7 @@ class ModelSelection:
         return self._core.registry.get_available()
 
     def offered(self) -> tuple[Model, ...]:
-        """Return every model that the user can select, including those of servers found on this
-        machine.
-        """
+        """Return every model that the user can select, including those of local servers."""
         return self._core.registry.get_offered()
 
     def found(self) -> tuple[Standing, ...]:
@@ -67,7 +65,7 @@ class ModelSelection:
         """The models to cycle through; empty means all."""
         return self._core.scope
 
-    def limit_to(self, patterns: Sequence[str]) -> None:
+    def set_scope(self, patterns: Sequence[str]) -> None:
         """Cycle through the models that match the patterns, in their order; none means all."""
         self._core.scope = self._core.registry.scope(patterns)
 
@@ -76,9 +74,8 @@ class ModelSelection:
         self._core.registry.read_again()
         await self._core.registry.discover_local()
 
-    async def find_somebody(self) -> None:
-        """If no model is configured, select one of an approved server, a gateway, or the last
-        resort.
+    async def select_fallback_model(self) -> None:
+        """Select a fallback if no model is configured: approved server, gateway or last resort.
 
         Runs with the first prompt, so that it does not delay the start. Servers found on this
         machine that were never approved are skipped.
@@ -114,7 +111,7 @@ class ModelSelection:
         chosen = chosen_model(self._core.log) or values.default_provider or values.default_model
         return not chosen and not self._core.registry.key_problems()
 
-    async def choose(self, provider: str, model_id: str, *, anew: bool = False) -> Model:
+    async def select_id(self, provider: str, model_id: str, *, anew: bool = False) -> Model:
         """Select a model from the next request on. Raises ``PiError`` if it does not exist.
 
         This approves a server on this machine; if its owner has changed since, only with ``anew``.
@@ -129,18 +126,18 @@ class ModelSelection:
         await self.use(model, source="set")
         return model
 
-    async def pick(self, wanted: Model | str, *, anew: bool = False) -> Model:
+    async def select(self, model: Model | str, *, anew: bool = False) -> Model:
         """Select a model that is given as such or as a pattern, ``provider/id:thinking``.
 
-        Approves its server like ``choose``.
+        Approves its server like ``select_id``.
         """
-        if isinstance(wanted, Model):
-            choice: ResolvedModel | None = ResolvedModel(model=wanted)
+        if isinstance(model, Model):
+            choice: ResolvedModel | None = ResolvedModel(model=model)
         else:
-            choice = self._resolved(wanted)
+            choice = self._resolved(model)
         if choice is None:
             raise PiError(
-                f"Model not found: {wanted}",
+                f"Model not found: {model}",
                 hint="/model and `pi --list-models` list those there are.",
             )
         await self._core.registry.choose_server(choice.model, anew=anew)
@@ -168,7 +165,7 @@ class ModelSelection:
         settings.
         """
         core, previous = self._core, self.current
-        core.must_run_here("its model stays as it is")
+        core.require_local("change the model")
         core.agent.model, core.has_model = model, True
         known = chosen_model(core.log)
         if known is None or (known.provider, known.model_id) != (model.provider, model.id):
@@ -176,7 +173,7 @@ class ModelSelection:
         await core.bus.tell(ModelSelected(model=model, previous=previous, source=source))
         if previous is None or not previous.reasoning:
             thinking = thinking or core.workspace.values.default_thinking_level
-        await self.think(thinking or self.thinking_level)
+        await self.set_thinking_level(thinking or self.thinking_level)
 
     async def cycle(self, step: int = 1) -> CycledModel | None:
         """Select the next model of the scope, or of all; ``None`` if there is no other."""
@@ -194,17 +191,17 @@ class ModelSelection:
             is_scoped=bool(core.scope),
         )
 
-    async def think(self, level: str) -> None:
+    async def set_thinking_level(self, level: str) -> None:
         """Set the thinking level, as far as the model supports it; unknown levels mean ``off``."""
         core, previous = self._core, self.thinking_level
-        core.must_run_here("it thinks as it does")
-        wanted: ThinkingLevel = level if level in LEVELS else "off"  # type: ignore[assignment]
-        allowed = clamp_level(core.agent.model, wanted)
+        core.require_local("change the thinking level")
+        requested: ThinkingLevel = level if level in LEVELS else "off"  # type: ignore[assignment]
+        allowed = clamp_level(core.agent.model, requested)
         if allowed == previous:
             return
         core.agent.thinking_level = allowed
         await core.add(ThinkingLevelChange(thinking_level=allowed))
-        await core.tell(ThinkingLevelChanged(level=allowed))
+        await core.emit(ThinkingLevelChanged(level=allowed))
         await core.bus.tell(ThinkingLevelSelected(level=allowed, previous=previous))
 
     async def cycle_thinking(self) -> ThinkingLevel | None:
@@ -213,5 +210,5 @@ class ModelSelection:
         if len(levels) < 2:
             return None
         at = levels.index(self.thinking_level) if self.thinking_level in levels else -1
-        await self.think(levels[(at + 1) % len(levels)])
+        await self.set_thinking_level(levels[(at + 1) % len(levels)])
         return self.thinking_level

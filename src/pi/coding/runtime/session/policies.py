@@ -40,7 +40,7 @@ def repetition_policy(settings: Settings) -> Policy:
     return Repetition(values) if values.text else ToolCallRepetition(values)
 
 
-SKIPPED = "Skipped: the person sent a message, which comes next."
+SKIPPED = "Skipped: the user sent a message, which comes next."
 
 
 class InterruptPolicy(Policy):

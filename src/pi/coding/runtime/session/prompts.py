@@ -33,7 +33,7 @@ class PromptGate:
 
     def __init__(self) -> None:
         self._reasons = 0
-        self._given_up = 0
+        self._aborted = 0
         """How often waiting prompts were aborted."""
         self._changed = Notifier()
 
@@ -49,15 +49,15 @@ class PromptGate:
 
     async def passed(self) -> None:
         """Wait until the gate is open. Raises ``PiError`` if the waiting prompts are aborted."""
-        before = self._given_up
+        before = self._aborted
         while self._reasons:
             await self._changed.wait()
-            if self._given_up != before:
+            if self._aborted != before:
                 raise PiError("The prompt was aborted before its run began.")
 
-    def give_up(self) -> None:
+    def abort_waiting(self) -> None:
         """Abort waiting prompts."""
-        self._given_up += 1
+        self._aborted += 1
         self._changed.tell()
 
 
@@ -101,13 +101,13 @@ class PromptRunner:
         before_run: Callable[[], None],
         when_idle: IdleQueue,
         commands: CommandRunner,
-        find_somebody: Callable[[], Awaitable[None]],
+        select_fallback_model: Callable[[], Awaitable[None]],
         whole_prompt: str | None = None,
     ) -> None:
         self.gate = PromptGate()
         """Holds back prompts of users, not those of extensions."""
         self._core = core
-        self._find_somebody = find_somebody
+        self._select_fallback_model = select_fallback_model
         self._commands = commands
         self._before_run = before_run
         self._when_idle = when_idle
@@ -136,12 +136,12 @@ class PromptRunner:
         models do not see it.
         """
         core = self._core
-        if source != "extension" and await self._done_by_extension(text):
+        if source != "extension" and await self._handled_by_extension(text):
             await _call(accepted)
             await self._commands.settled()
             return None
-        if core.elsewhere is not None:
-            await core.elsewhere.prompt(text, images, streaming=streaming)
+        if core.remote is not None:
+            await core.remote.prompt(text, images, streaming=streaming)
             await _call(accepted)
             return None
         if source != "extension":  # a compaction may wait for an extension
@@ -185,8 +185,8 @@ class PromptRunner:
 
     def set_queue_modes(self, *, steering: str | None = None, follow_up: str | None = None) -> None:
         """Set for this session how queued messages are delivered, all at once or one by one."""
-        wanted = {"steeringMode": steering, "followUpMode": follow_up}
-        changes = {name: mode for name, mode in wanted.items() if mode is not None}
+        modes = {"steeringMode": steering, "followUpMode": follow_up}
+        changes = {name: mode for name, mode in modes.items() if mode is not None}
         self._core.workspace.settings.override(changes)
 
     def expanded(self, text: str, values: Mapping[str, str] | None = None) -> str:
@@ -196,14 +196,14 @@ class PromptRunner:
         """
         resources = self._core.workspace.resources
         skills = [found.skill for found in resources.skills]
-        told = expand_skill(text, skills)
-        return told if told != text else expand_prompt(text, resources.prompts, values)
+        expanded = expand_skill(text, skills)
+        return expanded if expanded != text else expand_prompt(text, resources.prompts, values)
 
     async def _filled(self, text: str, fill: Fill | None) -> str:
         try:
             return self.expanded(text)
-        except MissingValues as problem:
-            values = None if fill is None else await fill(problem)
+        except MissingValues as error:
+            values = None if fill is None else await fill(error)
             if values is None:
                 raise
             return self.expanded(text, values)
@@ -212,11 +212,11 @@ class PromptRunner:
         self, text: str, images: Sequence[Image], source: InputSource, streaming: Streaming
     ) -> None:
         """Queue a message after input handlers, unless one of them handled it."""
-        self._must_not_be_command(text)
+        self._refuse_command(text)
         if source != "extension" and await self._commands.take(text):
             return
-        if self._core.elsewhere is not None:
-            await self._core.elsewhere.prompt(text, images, streaming=streaming)
+        if self._core.remote is not None:
+            await self._core.remote.prompt(text, images, streaming=streaming)
             return
         said = Input(text=text, images=tuple(images), source=source, streaming=streaming)
         given = await self._core.bus.ask(said)
@@ -225,10 +225,10 @@ class PromptRunner:
             await self._enqueue(await self._message(text, given.images), streaming)
 
     async def _run(self, message: UserMessage, accepted: Accepted | None) -> Next:
-        async with self._when_idle.kept_off():
+        async with self._when_idle.hold():
             await self._check()
             await self.prepare()
-            more = await self._instructed(message)
+            more = await self._ask_extensions(message)
             await _call(accepted)
         return await self._core.agent.prompt((message, *more))
 
@@ -248,16 +248,16 @@ class PromptRunner:
         core = self._core
         core.agent.tools = core.toolbox.active()
         core.agent.system_prompt = self.sections()
-        await self.note_choices()
+        await self.record_model_choice()
 
-    async def note_choices(self) -> None:
+    async def record_model_choice(self) -> None:
         """Write model and thinking level to the log, if they have changed."""
         core, model = self._core, self._core.agent.model
         if not core.has_model:
             return
         if chosen_model(core.log) is None:
             await core.add(ModelChange(provider=model.provider, model_id=model.id))
-        if not _names_level(core):
+        if not _has_thinking_level(core):
             await core.add(ThinkingLevelChange(thinking_level=core.agent.thinking_level))
 
     def sections(self) -> dict[str, str]:
@@ -283,7 +283,7 @@ class PromptRunner:
             return {"preamble": self._whole_prompt} if self._whole_prompt else {}
         return prompt_sections(parts)
 
-    async def _instructed(self, message: UserMessage) -> tuple[SessionMessage, ...]:
+    async def _ask_extensions(self, message: UserMessage) -> tuple[SessionMessage, ...]:
         """Let extensions change the instructions of a run; returns messages that they add."""
         core = self._core
         if not core.bus.heard(BeforeRun):
@@ -295,14 +295,14 @@ class PromptRunner:
             core.agent.system_prompt = self._sections(asked.parts)
         return asked.messages
 
-    async def _done_by_extension(self, text: str) -> bool:
+    async def _handled_by_extension(self, text: str) -> bool:
         """Whether the text was handled by a command or input mode of an extension."""
         if self._commands.find(text):
             await self._commands.run(text)
             return True
         return await self._commands.take(text)
 
-    def _must_not_be_command(self, text: str) -> None:
+    def _refuse_command(self, text: str) -> None:
         if (name := self._commands.find(text)) is not None:
             raise PiError(
                 f'Extension command "/{name}" cannot be queued.'
@@ -312,20 +312,20 @@ class PromptRunner:
     async def _check(self) -> None:
         core = self._core
         if not core.has_model:
-            await self._find_somebody()
+            await self._select_fallback_model()
         if not core.has_model:
             for problem in core.registry.unlisted.values():
                 raise NoModel(problem.message, hint=problem.hint)
             hint = " ".join([*core.registry.key_problems(), HOW_TO_LOG_IN])
             raise NoModel("No API key found for the selected model.", hint=hint)
-        if not self.may_ask(core.agent.model):
+        if not self.has_credentials(core.agent.model):
             missing = core.registry.models.missing_credentials(core.agent.model.provider)
             raise NoModel(
                 "No API key found for the selected model.",
                 hint=f"{missing.explain()} Or choose another model with --model.",
             )
 
-    def may_ask(self, model: Model) -> bool:
+    def has_credentials(self, model: Model) -> bool:
         """Whether there are credentials for ``model``."""
         return self._core.registry.has_auth(model.provider)
 
@@ -336,7 +336,7 @@ HOW_TO_LOG_IN = (
 )
 
 
-def _names_level(core: LiveSession) -> bool:
+def _has_thinking_level(core: LiveSession) -> bool:
     outlines, tree = core.log.tree.outlines, core.log.tree
     return any(outlines[p].type == "thinking_level_change" for p in tree.path(core.log.leaf))
 

@@ -22,19 +22,17 @@ _BUSY: Final = {"agent_start": True, "agent_settled": False}
 
 
 class ReplicaFollower:
-    """Implements ``Replica``: appends received lines to the log unchanged, and emits received
-    events.
-    """
+    """Implements ``Replica``: appends received lines to the log, and emits received events."""
 
-    def __init__(self, core: LiveSession, elsewhere: RemoteSession) -> None:
+    def __init__(self, core: LiveSession, remote: RemoteSession) -> None:
         self._core = core
-        self._elsewhere = elsewhere
+        self._remote = remote
         self._log = core.log
 
     @property
     def closed(self) -> bool:
         """Whether another session was opened instead."""
-        return self._elsewhere.closed
+        return self._remote.closed
 
     async def receive(self, item: FeedItem | Json) -> None:
         """Apply one item; items of unknown kinds are ignored."""
@@ -51,7 +49,7 @@ class ReplicaFollower:
             case "state":
                 self._take(data)
             case "event":
-                await self._tell(data)
+                await self._emit(data)
 
     async def _begin(self, data: Json) -> None:
         """Apply a snapshot."""
@@ -60,10 +58,10 @@ class ReplicaFollower:
                 self._adopt(entry)
         state = data.get("state") or {}
         self._take(state)
-        self._elsewhere.busy = state.get("isStreaming") is True
+        self._remote.busy = state.get("isStreaming") is True
         await self._move_to(data["leafId"])
         if partial := data.get("partial"):
-            await self._core.tell(MessageStart(message=_message(partial)))
+            await self._core.emit(MessageStart(message=_message(partial)))
 
     async def _move_to(self, id: str | None) -> None:
         """Move the leaf like the remote side, and emit the move."""
@@ -90,11 +88,11 @@ class ReplicaFollower:
             agent.model, self._core.has_model = state.model, True
         agent.thinking_level = state.thinking_level
 
-    async def _tell(self, data: Json) -> None:
+    async def _emit(self, data: Json) -> None:
         event = _event(data)
-        self._elsewhere.busy = _BUSY.get(str(data.get("type")), self._elsewhere.busy)
+        self._remote.busy = _BUSY.get(str(data.get("type")), self._remote.busy)
         if event is not None:
-            await self._core.tell(event)
+            await self._core.emit(event)
 
 
 def _fields(item: Json) -> tuple[Any, Any]:

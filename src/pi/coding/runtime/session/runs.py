@@ -44,10 +44,8 @@ class IdleQueue:
             )
 
     @asynccontextmanager
-    async def kept_off(self) -> AsyncIterator[None]:
-        """Hold the queue while a prompt is prepared: first run the actions it waits for, then start
-        none.
-        """
+    async def hold(self) -> AsyncIterator[None]:
+        """Hold the queue while a prompt is prepared, after the actions that it waits for."""
         while self._holds_prompts and self._worker is not asyncio.current_task():
             await self._changed.wait()
         self._preparing += 1
@@ -73,7 +71,7 @@ class IdleQueue:
                 try:
                     await act()
                 except Exception:
-                    log.exception("what waited for the agent's rest failed")
+                    log.exception("an action queued for the idle agent failed")
                 finally:
                     self._acting = False
                     self._changed.tell()

@@ -33,7 +33,7 @@ class UserShell:
     ) -> BashResult:
         """Run a command to its end; ``on_text`` is called with its output as it arrives."""
         core = self._core
-        core.must_run_here("no command can be run in it")
+        core.require_local("run commands")
         question = UserBash(
             command=command,
             exclude_from_context=exclude_from_context,

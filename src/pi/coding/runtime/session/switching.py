@@ -45,20 +45,20 @@ class SessionSwitcher:
         self,
         core: LiveSession,
         *,
-        shelf: Callable[[Path], SessionLocation],
-        quiet: Callable[[], Awaitable[None]],
+        location: Callable[[Path], SessionLocation],
+        stop_all: Callable[[], Awaitable[None]],
         decide_trust: Callable[[Path], Awaitable[Trust]],
         workspace_under: Callable[[Trust, Path, Workspace], Awaitable[Workspace]],
-        note_choices: Callable[[], Awaitable[None]],
+        record_model_choice: Callable[[], Awaitable[None]],
         begun: Callable[[], None],
     ) -> None:
         self._core = core
-        self._shelf = shelf
-        self._quiet = quiet
+        self._location = location
+        self._stop_all = stop_all
         """Aborts everything that is running, and waits for it."""
         self._decide_trust = decide_trust
         self._workspace_under = workspace_under
-        self._note_choices = note_choices
+        self._note_choices = record_model_choice
         self._begun = begun
         """Called once the next session is in place."""
         self._choices: tuple[Model, ThinkingLevel, bool]
@@ -68,7 +68,7 @@ class SessionSwitcher:
         """Start a new session; an in-memory session stays in memory."""
         if await self._forbidden("new"):
             return Replaced(cancelled=True)
-        log = new_session(self.shelf, parent=parent_session)
+        log = new_session(self.location, parent=parent_session)
         await self._swap(log, "new")
         await self._note_choices()
         return Replaced(cancelled=False)
@@ -80,7 +80,7 @@ class SessionSwitcher:
             return Replaced(cancelled=True)
         if self._core.log.file is not None and path == self._core.log.file:
             return Replaced(cancelled=False)
-        log = open_session(path, self.shelf)
+        log = open_session(path, self.location)
         await self._swap(log, "resume")
         return Replaced(cancelled=False)
 
@@ -92,9 +92,9 @@ class SessionSwitcher:
         asked = await self._ask_to_fork(entry_id, "before")
         if asked.cancelled:
             return Forked(text="", cancelled=True)
-        log, text = file_operations.fork_before(self._core.log, entry_id, self.shelf)
+        log, text = file_operations.fork_before(self._core.log, entry_id, self.location)
         if asked.keep_conversation:
-            log = file_operations.clone(self._core.log, self.shelf)
+            log = file_operations.clone(self._core.log, self.location)
         _give_artifacts(self._core.log.file, log)
         await self._swap(log, "fork")
         return Forked(text=text, cancelled=False)
@@ -108,7 +108,7 @@ class SessionSwitcher:
         if asked.cancelled:
             return Replaced(cancelled=True)
         last = self._core.log.leaf_id if asked.keep_conversation else entry_id
-        log = file_operations.fork_at(self._core.log, last, self.shelf)
+        log = file_operations.fork_at(self._core.log, last, self.location)
         _give_artifacts(self._core.log.file, log)
         await self._swap(log, "fork")
         return Replaced(cancelled=False)
@@ -118,7 +118,7 @@ class SessionSwitcher:
         path = self._core.workspace.cwd / path
         if await self._forbidden("fork", path):
             return Replaced(cancelled=True)
-        log = file_operations.fork_file(path, self.shelf)
+        log = file_operations.fork_file(path, self.location)
         _give_artifacts(path, log)
         await self._swap(log, "fork")
         return Replaced(cancelled=False)
@@ -128,41 +128,41 @@ class SessionSwitcher:
         self._must_be_saved()
         if (await self._ask_to_fork(self._core.log.leaf_id, "at")).cancelled:
             return Replaced(cancelled=True)
-        log = file_operations.clone(self._core.log, self.shelf)
+        log = file_operations.clone(self._core.log, self.location)
         _give_artifacts(self._core.log.file, log)
         await self._swap(log, "fork")
         return Replaced(cancelled=False)
 
-    async def take_in(self, path: Path) -> Replaced:
+    async def import_file(self, path: Path) -> Replaced:
         """Copy a session file into the session directory, and resume the copy."""
         from pi.coding.session.file_operations import (
             import_session,  # lazy: imports forking, moving and locking
         )
 
-        return await self.switch(import_session(path, self.shelf))
+        return await self.switch(import_session(path, self.location))
 
-    async def show(self, header: Json, elsewhere: RemoteSession) -> bool:
+    async def show(self, header: Json, remote: RemoteSession) -> bool:
         """Show a remote session instead of this one. Returns False if an extension cancelled it."""
         if await self._forbidden("resume"):
             return False
-        await self._swap(new_replica(header, self.shelf.stamps), "resume", elsewhere)
+        await self._swap(new_replica(header, self.location.stamps), "resume", remote)
         return True
 
     async def hand_off(self, document: str) -> None:
         """Continue in a new session that starts with ``document``."""
-        log = new_session(self.shelf, parent=self._core.log.file)
+        log = new_session(self.location, parent=self._core.log.file)
         await self._swap(log, "new")
         await self._note_choices()
         handed = CustomMessageEntry(custom_type="handoff", content=document, display=True)
         await self._core.add(handed)
 
     @property
-    def shelf(self) -> SessionLocation:
+    def location(self) -> SessionLocation:
         """Return where new sessions are stored: beside this one, or in memory like this one."""
-        shelf = self._shelf(self._core.workspace.cwd)
-        if self._core.log.file is None and self._core.elsewhere is None:
-            return replace(shelf, directory=None)
-        return shelf
+        location = self._location(self._core.workspace.cwd)
+        if self._core.log.file is None and self._core.remote is None:
+            return replace(location, directory=None)
+        return location
 
     def _must_be_saved(self) -> None:
         if self._core.log.file is not None and not self._core.log.is_saved:
@@ -179,13 +179,13 @@ class SessionSwitcher:
         return replace(asked, cancelled=True)
 
     async def _swap(
-        self, log: SessionLog, reason: SwitchReason, elsewhere: RemoteSession | None = None
+        self, log: SessionLog, reason: SwitchReason, remote: RemoteSession | None = None
     ) -> None:
         core = self._core
-        await self._quiet()
+        await self._stop_all()
         previous = core.log.file if core.log.is_saved else None
         cwd = Path(log.header.cwd)
-        if elsewhere is not None or not cwd.is_dir():
+        if remote is not None or not cwd.is_dir():
             cwd = core.workspace.cwd
         try:
             # Also if the directory stays the same: extensions are loaded again, and files may have
@@ -198,10 +198,10 @@ class SessionSwitcher:
             log.close()
             raise
         core.log.close()
-        core.converse_in(SessionConversation(log))
+        core.replace_conversation(SessionConversation(log))
         core.agent.reset(core.conversation)
         core.began = core.host.clock.monotonic()
-        await self._follow(elsewhere)
+        await self._follow(remote)
         await core.bus.tell(Switched(reason=reason, previous_session_file=previous))
         await core.bus.tell(SessionStarted(reason=reason, previous_session_file=previous))
         self._begun()
@@ -213,14 +213,14 @@ class SessionSwitcher:
             await before.close()
             core.toolbox.move_to(workspace)
 
-    async def _follow(self, elsewhere: RemoteSession | None) -> None:
+    async def _follow(self, remote: RemoteSession | None) -> None:
         """Apply model and thinking level of the log, or those of the remote side."""
         core = self._core
-        if core.elsewhere is not None:
-            core.elsewhere.closed = True
+        if core.remote is not None:
+            core.remote.closed = True
             core.agent.model, core.agent.thinking_level, core.has_model = self._choices
-        core.elsewhere = elsewhere
-        if elsewhere is None:
+        core.remote = remote
+        if remote is None:
             await self._restore_choices()
         else:
             self._choices = (core.agent.model, core.agent.thinking_level, core.has_model)
@@ -234,13 +234,13 @@ class SessionSwitcher:
         if level is None:
             named = f"{known.provider}/{known.model_id}"
             level = values.model_thinking_levels.get(named, values.default_thinking_level)
-        wishes = ModelPreferences(
+        preferences = ModelPreferences(
             session=(known.provider, known.model_id),
             session_thinking=level,  # type: ignore[arg-type]
             default=(core.agent.model.provider, core.agent.model.id),
             default_thinking=core.agent.thinking_level,
         )
-        start = await find_starting_model(wishes, core.registry)
+        start = await find_starting_model(preferences, core.registry)
         if start.model is not None:
             core.agent.model, core.agent.thinking_level = start.model, start.thinking
             core.has_model = True

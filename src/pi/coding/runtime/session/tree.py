@@ -23,11 +23,11 @@ class TreeMoves:
     """One move at a time; its summary can be aborted."""
 
     def __init__(
-        self, core: LiveSession, summaries: Summaries, *, quiet: Callable[[], Awaitable[None]]
+        self, core: LiveSession, summaries: Summaries, *, stop_all: Callable[[], Awaitable[None]]
     ) -> None:
         self._core = core
         self._summaries = summaries
-        self._quiet = quiet
+        self._stop_all = stop_all
         self._abort: Abort | None = None
 
     @property
@@ -53,8 +53,8 @@ class TreeMoves:
         core = self._core
         if id not in core.log.tree:
             raise PiError(f"Entry not found: {id}")
-        core.must_run_here("its leaf stays where it is")
-        await self._quiet()
+        core.require_local("move in its tree")
+        await self._stop_all()
         move = replace(
             tree_move(core.log, id),
             user_wants_summary=summarize,
@@ -68,14 +68,14 @@ class TreeMoves:
         # If the user chose "No summary", a summary of an extension is ignored as well.
         ready = asked.summary if summarize else None
         try:
-            notes = ready or await self._notes(asked.move, wanted=summarize)
+            notes = ready or await self._notes(asked.move, enabled=summarize)
         except Aborted:
             return Navigated(cancelled=True, aborted=True)
         return await self._moved(asked.move, notes, from_hook=ready is not None)
 
-    async def _notes(self, move: TreeMove, *, wanted: bool) -> Notes | None:
+    async def _notes(self, move: TreeMove, *, enabled: bool) -> Notes | None:
         core = self._core
-        if not wanted or not move.entries or not core.has_model:
+        if not enabled or not move.entries or not core.has_model:
             return None
         options = core.workspace.settings.section(("branchSummary",), BranchSummaryOptions)
         model = core.agent.model
@@ -85,8 +85,8 @@ class TreeMoves:
             try:
                 ask = self._summaries.ask(model, "branchSummary")
                 return await notes_on(move, core.log, ask, options, model=model)
-            except CompactionFailed as problem:
-                if problem.code == "nothing_to_compact":
+            except CompactionFailed as error:
+                if error.code == "nothing_to_compact":
                     return None
                 raise
 
@@ -108,7 +108,7 @@ class TreeMoves:
                 usage=notes.usage,
                 from_hook=from_hook,
             )
-            summary = await core.kept(draft)
+            summary = await core.append_entry(draft)
         if move.label:
             target = summary.id if summary else move.target_id
             await core.add(Label(target_id=target, label=move.label or UNSET))

@@ -28,7 +28,7 @@ async def model(ui: Ui, arguments: str) -> None:
     picked = await pick_model(ui)
     if picked is None or not await _may_use(ui, picked.model):
         return
-    chosen = await ui.port.models.choose(picked.model.provider, picked.model.id, anew=True)
+    chosen = await ui.port.models.select_id(picked.model.provider, picked.model.id, anew=True)
     if picked.keep:
         ui.port.settings.set({"defaultProvider": chosen.provider, "defaultModel": chosen.id})
     ui.notify(f"Model: {full_name(chosen)}{', also in new sessions' if picked.keep else ''}")
@@ -41,13 +41,13 @@ async def thinking(ui: Ui, arguments: str) -> None:
         if arguments not in models.levels():
             levels = ", ".join(models.levels())
             raise PiError(f'"{arguments}" is no level of this model.', hint=f"It has: {levels}.")
-        await models.think(arguments)
+        await models.set_thinking_level(arguments)
         ui.notify(f"Thinking: {models.thinking_level}")
         return
     picked = await pick_thinking(ui)
     if picked is None:
         return
-    await models.think(picked.level)
+    await models.set_thinking_level(picked.level)
     if picked.keep:
         ui.port.settings.set({"defaultThinkingLevel": picked.level})
     ui.notify(f"Thinking: {picked.level}{', also in new sessions' if picked.keep else ''}")
@@ -58,7 +58,7 @@ async def scoped_models(ui: Ui, arguments: str) -> None:
     picked = await pick_scope(ui)
     if picked is None:
         return
-    ui.port.models.limit_to(picked.names)
+    ui.port.models.set_scope(picked.names)
     if picked.keep:
         ui.port.settings.set({"enabledModels": list(picked.names) or None})
     number = len(picked.names)
@@ -81,14 +81,14 @@ async def logout(ui: Ui, arguments: str) -> None:
 async def _picked(ui: Ui, pattern: str) -> Model | None:
     """The model that a pattern means; ``None`` if the user declines the new owner of its server."""
     try:
-        return await ui.port.models.pick(pattern)
+        return await ui.port.models.select(pattern)
     except ServerNotChosen as problem:
         refused = problem
     for standing in ui.port.models.found():
         if standing.provider == pattern.partition("/")[0]:
             if not await may_ask_server(ui, standing.provider):
                 return None
-            return await ui.port.models.pick(pattern, anew=True)
+            return await ui.port.models.select(pattern, anew=True)
     raise refused
 
 

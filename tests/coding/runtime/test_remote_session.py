@@ -36,7 +36,7 @@ async def test_who_only_shows_something_is_not_asked() -> None:
     remote = FakeRemote()
     elsewhere = RemoteSession(remote)
 
-    with pytest.raises(RemoteSessionError, match="nothing can be said"):
+    with pytest.raises(RemoteSessionError, match="Cannot send a prompt"):
         await elsewhere.prompt("hello", (), streaming=None)
     await elsewhere.abort()
 
