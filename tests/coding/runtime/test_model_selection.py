@@ -21,7 +21,7 @@ OLLAMA = {"/api/tags": {"models": [{"name": "qwen3:8b"}]}, "/api/show": {}}
 
 
 def beside_ollama(tmp_path: Path, url: str) -> Stage:
-    """Nobody has a key, and an Ollama server runs."""
+    """No provider has a key, and an Ollama server runs."""
     stage = Stage(tmp_path, environ={**ENVIRON, **NOWHERE, "OLLAMA_HOST": url})
     stage.registry.models.unregister("faux")
     return stage
@@ -70,7 +70,7 @@ async def test_choosing_a_model_changes_no_setting(tmp_path: Path) -> None:
     assert isinstance(session.settings, Settings)
 
 
-async def test_a_model_that_nobody_has_is_refused(tmp_path: Path) -> None:
+async def test_an_unknown_model_is_refused(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()
     with pytest.raises(PiError, match="Model not found: x/y"):
@@ -143,7 +143,7 @@ async def test_what_a_server_on_this_machine_serves_can_be_chosen_by_name(tmp_pa
         await session.close()
         await stage.registry.models.close()
 
-    assert before == (None, [])  # no start waits for servers that nobody named
+    assert before == (None, [])  # the start does not wait for servers that were not selected
     assert (chosen.provider, session.models.current) == ("ollama", chosen)
 
 
@@ -182,7 +182,7 @@ async def test_a_default_model_of_a_local_server_is_found_at_the_start(tmp_path:
     assert session.models.current.id == "qwen3:8b"
 
 
-async def test_where_nobody_has_a_key_a_local_server_that_was_chosen_answers_the_first_prompt(
+async def test_without_any_key_an_approved_local_server_answers_the_first_prompt(
     tmp_path: Path,
 ) -> None:
     async with site(OLLAMA) as server:
@@ -223,9 +223,9 @@ async def test_the_last_resort_is_asked_only_where_no_model_was_ever_chosen(
     first = Stage(tmp_path / "first", environ=nowhere)
     assert await find(first) == "faux"
 
-    wanted = Stage(tmp_path / "wanted", environ=nowhere)
-    wanted.write(".pi/agent/settings.json", '{"defaultProvider": "anthropic"}')
-    assert await find(wanted) is None
+    requested = Stage(tmp_path / "wanted", environ=nowhere)
+    requested.write(".pi/agent/settings.json", '{"defaultProvider": "anthropic"}')
+    assert await find(requested) is None
 
     resumed = Stage(tmp_path / "resumed", says("one"), environ=nowhere)
     session = await resumed.open()
@@ -233,7 +233,7 @@ async def test_the_last_resort_is_asked_only_where_no_model_was_ever_chosen(
     file = session.facts.file
     assert file is not None
     await session.close()
-    assert await find(resumed, open_log=lambda shelf: open_session(file, shelf)) is None
+    assert await find(resumed, open_log=lambda location: open_session(file, location)) is None
     assert asked == [""]
 
 

@@ -44,7 +44,7 @@ async def client(
             yield started
 
 
-async def test_what_is_said_is_answered_and_told_as_records(tmp_path: Path) -> None:
+async def test_a_prompt_is_answered_and_events_are_records(tmp_path: Path) -> None:
     async with client(tmp_path, says("hel", "lo")) as session:
         events = [event async for event in session.ask("hi")]
         answer = await session.last_answer()
@@ -142,11 +142,11 @@ async def test_a_death_in_the_middle_of_an_answer_ends_every_wait(tmp_path: Path
 @pytest.mark.trap(255)
 async def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
     with pytest.raises(RpcServerDied) as died:
-        async with client(tmp_path, words=("--model", "nobody/knows")):
+        async with client(tmp_path, words=("--model", "unknown/model")):
             raise AssertionError("it has started")
 
     assert died.value.message == "The RPC server has ended with exit code 1."
-    assert died.value.hint.startswith('Error: Model "nobody/knows" not found.')
+    assert died.value.hint.startswith('Error: Model "unknown/model" not found.')
 
 
 async def test_a_tree_with_an_entry_below_every_entry_is_answered_and_decoded(

@@ -33,7 +33,7 @@ def test_without_extensions_everything_is_as_it_is() -> None:
 async def test_what_extensions_have_registered_is_lent(tmp_path: Path) -> None:
     class Brief:
         async def compact(self, work: Any) -> Any:
-            raise AssertionError("nobody compacts")
+            raise AssertionError("must not compact")
 
     brief = Brief()
 

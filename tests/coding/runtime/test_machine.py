@@ -37,7 +37,7 @@ def test_the_dotenv_file_of_another_config_root_is_read(tmp_path: Path) -> None:
     assert host.environ["GROQ_API_KEY"] == "k"
 
 
-def test_the_documentation_lies_where_the_person_says(tmp_path: Path) -> None:
+def test_the_documentation_directory_can_be_set(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path), "PI_PACKAGE_DIR": "/somewhere/pi"}
 
     assert Machine.from_environ(environ).docs == Path("/somewhere/pi/docs")
