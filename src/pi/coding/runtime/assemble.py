@@ -75,10 +75,10 @@ class AssembledSession(Record):
 
 
 async def assemble(
-    cwd: Path, host: Machine, options: SessionOptions, overrides: SessionOverrides | None = None
+    cwd: Path, machine: Machine, options: SessionOptions, overrides: SessionOverrides | None = None
 ) -> AssembledSession:
     """Build a session in ``cwd`` that is ready for prompts. Its owner closes it."""
-    bootstrap = Bootstrap(cwd, host, options, overrides or SessionOverrides())
+    bootstrap = Bootstrap(cwd, machine, options, overrides or SessionOverrides())
     try:
         await bootstrap.run()
         return await _SessionBuilder(bootstrap).build()
@@ -92,7 +92,7 @@ class _SessionBuilder:
 
     def __init__(self, bootstrap: Bootstrap) -> None:
         self._bootstrap = bootstrap
-        self._host = bootstrap.host
+        self._machine = bootstrap.machine
         self._options = bootstrap.options
         self._overrides = bootstrap.overrides
         self._model_client = bootstrap.model_client
@@ -112,7 +112,10 @@ class _SessionBuilder:
         around = compaction_session(core, self._summaries, self._hand_off)
         compactor = Compactor(around)
         retry = RetryPolicy(
-            self._retry_settings, tell=core.emit, leave_out=self._leave_out, clock=self._host.clock
+            self._retry_settings,
+            tell=core.emit,
+            leave_out=self._leave_out,
+            clock=self._machine.clock,
         )
         self._policies = (
             CompactionPolicy(compactor, around),
@@ -220,7 +223,7 @@ class _SessionBuilder:
         return hosted
 
     def _new_core(self) -> LiveSession:
-        host, values = self._host, self._bootstrap.workspace.values
+        machine, values = self._machine, self._bootstrap.workspace.values
         conversation = SessionConversation(self._bootstrap.log)
         model = self._bootstrap.start.model
         agent = Agent(
@@ -231,7 +234,7 @@ class _SessionBuilder:
             convert_to_llm=convert_to_llm,
             steering_mode=values.steering_mode,
             follow_up_mode=values.follow_up_mode,
-            clock=host.clock,
+            clock=machine.clock,
         )
         contributions = self._bootstrap.contributions
         toolbox = Toolbox(
@@ -243,7 +246,7 @@ class _SessionBuilder:
         for tool in self._overrides.tools:
             toolbox.add(tool)
         return LiveSession(
-            host=host,
+            machine=machine,
             bus=self._bootstrap.bus,
             agent=agent,
             registry=self._model_client.registry,
@@ -301,7 +304,7 @@ class _SessionBuilder:
             for paths in (found.skill_paths, found.prompt_paths)
         )
         core.workspace = reread(
-            core.workspace, self._host, self._options, skills=skills, prompts=prompts
+            core.workspace, self._machine, self._options, skills=skills, prompts=prompts
         )
 
     async def _open_nested(self, spec: SubSession) -> AgentSession:
@@ -332,7 +335,7 @@ class _SessionBuilder:
             artifacts=core.artifacts,
         )
         cwd = core.workspace.cwd if spec.cwd is None else core.workspace.cwd / spec.cwd
-        nested = (await assemble(cwd, self._host, options, overrides)).session
+        nested = (await assemble(cwd, self._machine, options, overrides)).session
         try:
             await nested.start()
         except BaseException:

@@ -51,17 +51,17 @@ class Bootstrap:
     start: StartingModel
 
     def __init__(
-        self, cwd: Path, host: Machine, options: SessionOptions, overrides: SessionOverrides
+        self, cwd: Path, machine: Machine, options: SessionOptions, overrides: SessionOverrides
     ) -> None:
         self._cwd = cwd
-        self.host = host
+        self.machine = machine
         self.options = options
         self.overrides = overrides
         self.bus = overrides.bus or Bus()
         self.contributions = ExtensionContributions()
-        self.storage = overrides.auth_storage or credential_store(host)
+        self.storage = overrides.auth_storage or credential_store(machine)
         self.secrets = KnownSecrets(
-            host,
+            machine,
             self.storage,
             environ=self._variables,
             rows=self._provider_rows,
@@ -96,10 +96,10 @@ class Bootstrap:
         await self._move_to(Path(self.log.header.cwd))
         self.report_skipped_files()
         if self.overrides.auth_storage is None:
-            await migrate_credentials(self.host, self.workspace.settings, self.storage)
+            await migrate_credentials(self.machine, self.workspace.settings, self.storage)
         variables = CurrentVariables(lambda: self._here.environment.values)
         self.model_client = ModelClient(
-            replace(self.host, environ=variables),
+            replace(self.machine, environ=variables),
             self.workspace.cwd,
             settings=lambda: self._here.settings,
             values=self.workspace.values,
@@ -126,11 +126,11 @@ class Bootstrap:
         """
         if self.overrides.trust is not None:
             return self.overrides.trust.within(cwd)
-        settings = self.overrides.settings or own_settings(self.host, self.options)
+        settings = self.overrides.settings or own_settings(self.machine, self.options)
         return await decide_trust(
             cwd,
-            TrustStore(self.host.agent_dir / "trust.json", clock=self.host.clock),
-            home=self.host.home,
+            TrustStore(self.machine.agent_dir / "trust.json", clock=self.machine.clock),
+            home=self.machine.home,
             bus=self.bus,
             flag=self.options.approve,
             default=settings.values.default_project_trust,
@@ -147,7 +147,7 @@ class Bootstrap:
         """
         return await open_workspace(
             cwd,
-            self.host,
+            self.machine,
             self.options,
             trust,
             session=self._tool_support(),
@@ -170,11 +170,11 @@ class Bootstrap:
         To be called when the session is shown: earlier reports are cleared with the old screen.
         """
         here = self._here
-        skipped = skipped_files(here.cwd, self.host, self.options, here.trust)
+        skipped = skipped_files(here.cwd, self.machine, self.options, here.trust)
         new = [str(path) for path in skipped if path not in self._skipped]
         self._skipped = skipped
         if new:
-            self.host.report(
+            self.machine.report(
                 f"Not trusted, so not read: {', '.join(new)}. Use --approve to allow it once."
             )
 
@@ -182,22 +182,22 @@ class Bootstrap:
         """Return where the sessions of a directory are stored."""
         settings = self._here.settings
         custom = self.overrides.session_dir or listed_session_dir(settings, cwd)
-        location = location_for(self.host, cwd, settings, custom)
+        location = location_for(self.machine, cwd, settings, custom)
         return location if self.overrides.persistent else replace(location, directory=None)
 
     def _move_legacy_sessions(self) -> None:
         """Move sessions that very old versions stored in the agent directory itself."""
-        if any(self.host.agent_dir.glob("*.jsonl")):
+        if any(self.machine.agent_dir.glob("*.jsonl")):
             from pi.coding.session.file_operations import (
                 move_legacy_sessions,  # lazy: such files are rare
             )
 
-            move_legacy_sessions(self.host.agent_dir)
+            move_legacy_sessions(self.machine.agent_dir)
 
     # Secrets are also needed before a workspace exists.
 
     def _variables(self) -> Mapping[str, str]:
-        return self._here.environment.values if hasattr(self, "workspace") else self.host.environ
+        return self._here.environment.values if hasattr(self, "workspace") else self.machine.environ
 
     def _provider_rows(self) -> Iterable[Provider]:
         return (
@@ -214,7 +214,7 @@ class Bootstrap:
         return self.workspace if self._live is None else self._live.workspace
 
     def _new_extensions(self) -> SessionExtensions:
-        sources = ExtensionSources(self.host, self.options.extensions, self.overrides.settings)
+        sources = ExtensionSources(self.machine, self.options.extensions, self.overrides.settings)
         extensions = SessionExtensions(
             self.contributions, self._new_host, sources, self.bus, mode=self.overrides.mode
         )
@@ -227,7 +227,7 @@ class Bootstrap:
     def _new_host(self) -> ExtensionHost:
         from pi.coding.extension_host.host import ExtensionHost
 
-        machine = self.host
+        machine = self.machine
         return ExtensionHost(
             agent_dir=machine.agent_dir,
             cwd=self._cwd,

@@ -19,7 +19,7 @@ from pi.coding.resources.prompts import PromptTemplate
 from pi.coding.runtime import models
 from pi.coding.runtime.machine import settings_here, stored_trust
 from pi.coding.runtime.options import SessionOptions
-from pi.coding.runtime.session_places import directory_given, host_given
+from pi.coding.runtime.session_places import directory_given, machine_given
 from pi.coding.runtime.workspace import discover_resources, local_env
 from pi.coding.settings.settings import Settings
 from pi.coding.trust import Trust
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def discover_auth_storage(agent_dir: Path | str | None = None) -> AuthStorage:
     """Return the user's credentials."""
-    return AuthStorage(host_given(agent_dir).agent_dir / "auth.json")
+    return AuthStorage(machine_given(agent_dir).agent_dir / "auth.json")
 
 
 def discover_models(
@@ -42,7 +42,7 @@ def discover_models(
 ) -> ModelRegistry:
     """Return every model of the files and the environment. Close its ``models`` when done."""
     return models.discover_models(
-        host_given(agent_dir),
+        machine_given(agent_dir),
         directory_given(cwd),
         values=settings.values if settings else None,
         storage=auth_storage,
@@ -96,8 +96,8 @@ def local_environment(
     Commands run as in a session: in the shell of the settings, without credentials in their
     environment. Its owner closes it.
     """
-    here, host = directory_given(cwd), host_given(agent_dir)
-    return local_env(here, host, settings or settings_here(host, here))
+    here, machine = directory_given(cwd), machine_given(agent_dir)
+    return local_env(here, machine, settings or settings_here(machine, here))
 
 
 def _found(
@@ -108,11 +108,11 @@ def _found(
     *,
     trusted: bool | None,
 ) -> Resources:
-    here, host = directory_given(cwd), host_given(agent_dir)
+    here, machine = directory_given(cwd), machine_given(agent_dir)
     said = None if trusted is None else Trust(trusted=trusted, source="flag")
-    trust = said or stored_trust(host, here)
-    settings = settings or settings_here(host, here, trust)
+    trust = said or stored_trust(machine, here)
+    settings = settings or settings_here(machine, here, trust)
     _, resources = discover_resources(
-        here, host, SessionOptions(resources=options), trust, settings
+        here, machine, SessionOptions(resources=options), trust, settings
     )
     return resources

@@ -115,11 +115,14 @@ async def create_agent_session(
     _check_names(options)
     manager = options.get("session_manager")
     cwd = _directory(options.get("cwd") or (manager.get_cwd() if manager else "."))
-    host = _host(options)
+    machine = _machine(options)
     given = options.get("custom_tools") or ()
     tools = tuple(each if isinstance(each, AgentTool) else tool(each) for each in given)
     built = await assemble(
-        cwd, host, _session_options(options, cwd, tools), _overrides(options, host, cwd, tools)
+        cwd,
+        machine,
+        _session_options(options, cwd, tools),
+        _overrides(options, machine, cwd, tools),
     )
     await built.session.start()
     return CreateAgentSessionResult(
@@ -166,7 +169,7 @@ def _directory(path: Path | str) -> Path:
     return directory
 
 
-def _host(options: AgentSessionOptions) -> Machine:
+def _machine(options: AgentSessionOptions) -> Machine:
     environ, agent_dir = options.get("environ"), options.get("agent_dir")
     return Machine.from_environ(
         dict(os.environ) if environ is None else environ,
@@ -233,7 +236,7 @@ def _context_file(given: ContextFile | Path, cwd: Path) -> ContextFile:
 
 
 def _overrides(
-    options: AgentSessionOptions, host: Machine, cwd: Path, custom: tuple[AgentTool, ...]
+    options: AgentSessionOptions, machine: Machine, cwd: Path, custom: tuple[AgentTool, ...]
 ) -> SessionOverrides:
     model, trust = options.get("model"), options.get("trust")
     parts = SessionOverrides(
@@ -243,7 +246,7 @@ def _overrides(
         settings=options.get("settings"),
         tools=custom,
         whole_prompt=options.get("system_prompt"),
-        session_dir=named_session_dir(host, cwd),
+        session_dir=named_session_dir(machine, cwd),
         ask_trust=trust if callable(trust) else None,
     )
     manager = options.get("session_manager")

@@ -164,7 +164,7 @@ class ExtensionBridge:
                 system_prompt_options=options,
             )
         )
-        now_ms = self._core.host.clock.now_ms()
+        now_ms = self._core.machine.clock.now_ms()
         said = tuple(as_custom_message(message, now_ms=now_ms) for message in asked.messages)
         changed = options != options_from(question.parts)
         parts = with_options(question.parts, options) if changed else question.parts

@@ -60,20 +60,20 @@ class HostedPlace:
     @property
     def trusted(self) -> bool:
         """Whether the project is trusted, or has no files that need trust."""
-        workspace, host = self._core.workspace, self._core.host
+        workspace, machine = self._core.workspace, self._core.machine
         if workspace.trust.source == "nothing to trust":
             # Checked now, not when trust was decided: files may have been added since.
-            return not needs_trust(workspace.cwd, home=host.home)
+            return not needs_trust(workspace.cwd, home=machine.home)
         return workspace.trust.trusted
 
     @property
     def where(self) -> Where:
         """Where resources are searched, and which of them may be read."""
-        workspace, host = self._core.workspace, self._core.host
+        workspace, machine = self._core.workspace, self._core.machine
         return Where(
             cwd=workspace.cwd,
-            home=host.home,
-            agent_dir=host.agent_dir,
+            home=machine.home,
+            agent_dir=machine.agent_dir,
             trusts=workspace.trust.trusts,
         )
 
@@ -100,7 +100,7 @@ class HostedPlace:
     @property
     def blobs(self) -> BlobStore:
         """Content-addressed blobs, shared by all sessions."""
-        return BlobStore(self._core.host.agent_dir / "blobs")
+        return BlobStore(self._core.machine.agent_dir / "blobs")
 
     @property
     def credentials(self) -> AuthStorage:
@@ -115,7 +115,7 @@ class HostedPlace:
     @property
     def clock(self) -> Clock:
         """The clock."""
-        return self._core.host.clock
+        return self._core.machine.clock
 
     def http(self) -> HttpClient:
         """The HTTP client, configured by the settings."""

@@ -144,7 +144,7 @@ class HostedRuns:
             try:
                 await work()
             except PiError as error:
-                self._core.host.report(f"An extension could not start a run: {words(error)}")
+                self._core.machine.report(f"An extension could not start a run: {words(error)}")
 
         task = apart(self._tasks, run(), name="run of an extension")
         self._begun.add(task)

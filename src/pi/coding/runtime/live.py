@@ -74,7 +74,7 @@ class LiveSession:
     def __init__(
         self,
         *,
-        host: Machine,
+        machine: Machine,
         bus: Bus,
         agent: Agent,
         registry: ModelRegistry,
@@ -86,7 +86,7 @@ class LiveSession:
         has_model: bool = True,
         artifacts: Artifacts | None = None,
     ) -> None:
-        self.host = host
+        self.machine = machine
         self.bus = bus
         self.agent = agent
         self.registry = registry
@@ -94,7 +94,7 @@ class LiveSession:
         self.workspace = workspace
         self.toolbox = toolbox
         self.extensions = extensions
-        self.began = host.clock.monotonic()
+        self.began = machine.clock.monotonic()
         """Start of this session on the monotonic clock."""
         self.scope = scope
         """The models to cycle through; empty means all."""
@@ -153,7 +153,7 @@ class LiveSession:
 
     def since_session_ms(self) -> int:
         """Milliseconds since this session started."""
-        return round((self.host.clock.monotonic() - self.began) * 1000)
+        return round((self.machine.clock.monotonic() - self.began) * 1000)
 
     async def emit(self, event: Any) -> None:
         """Emit a public event, in order with those of the agent."""
@@ -219,7 +219,7 @@ async def report_job(core: LiveSession, job: Job) -> None:
         custom_type=KIND,
         content=_text(job),
         details={"jobId": job.id, "state": job.state},
-        timestamp=core.host.clock.now_ms(),
+        timestamp=core.machine.clock.now_ms(),
     )
     await (core.agent.steer if core.agent.is_running else core.append_message)(message)
 

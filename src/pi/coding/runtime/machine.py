@@ -195,10 +195,10 @@ def flag(environ: Mapping[str, str], name: str) -> bool:
     return environ.get(name, "").strip().lower() in ("1", "true", "yes", "on")
 
 
-def stored_trust(host: Machine, cwd: Path) -> Trust:
+def stored_trust(machine: Machine, cwd: Path) -> Trust:
     """Return the stored trust decision for a project, without asking the user."""
-    decisions = TrustStore(host.agent_dir / "trust.json", clock=host.clock).decisions()
-    own = Settings.of(host.agent_dir, cwd, clock=host.clock).values
+    decisions = TrustStore(machine.agent_dir / "trust.json", clock=machine.clock).decisions()
+    own = Settings.of(machine.agent_dir, cwd, clock=machine.clock).values
     always, known = own.default_project_trust == "always", nearest(decisions, cwd)
     trusted = always if known is None else known
     return Trust(
@@ -206,7 +206,7 @@ def stored_trust(host: Machine, cwd: Path) -> Trust:
     )
 
 
-def settings_here(host: Machine, cwd: Path, trust: Trust | None = None) -> Settings:
+def settings_here(machine: Machine, cwd: Path, trust: Trust | None = None) -> Settings:
     """Return the user's settings and, if it is trusted, the project's."""
-    trust = trust or stored_trust(host, cwd)
-    return Settings.of(host.agent_dir, cwd, trusted=trust.trusted, clock=host.clock)
+    trust = trust or stored_trust(machine, cwd)
+    return Settings.of(machine.agent_dir, cwd, trusted=trust.trusted, clock=machine.clock)

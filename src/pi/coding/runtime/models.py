@@ -42,23 +42,23 @@ class OwnModels:
     ``make`` builds the collection of all models.
     """
 
-    def __init__(self, host: Machine, make: Callable[[CustomModels], Models]) -> None:
-        self._host = host
+    def __init__(self, machine: Machine, make: Callable[[CustomModels], Models]) -> None:
+        self._machine = machine
         self._make = make
-        self._content = _content(host)
-        self.custom = _read(host, self._content)
+        self._content = _content(machine)
+        self.custom = _read(machine, self._content)
 
     def bring(self, models: Models) -> None:
         """Read the file again and update ``models``; an invalid file changes nothing."""
         try:
-            content = _content(self._host)
+            content = _content(self._machine)
         except PiError as error:
-            self._host.report(f"Warning: {error.explain()}")
+            self._machine.report(f"Warning: {error.explain()}")
             return
         if content == self._content:
             return
         self._content = content
-        custom = _read(self._host, content)
+        custom = _read(self._machine, content)
         if custom.problems and not custom.providers:
             return
         before = {provider.id: provider for provider in self.custom.providers}
@@ -68,23 +68,23 @@ class OwnModels:
         self.custom = custom
 
 
-def own_models(host: Machine) -> CustomModels:
+def own_models(machine: Machine) -> CustomModels:
     """Return the models of the user's ``models.json``; errors are reported."""
-    return _read(host, _content(host))
+    return _read(machine, _content(machine))
 
 
-def _content(host: Machine) -> bytes | None:
-    return read_if_exists(host.agent_dir / "models.json")
+def _content(machine: Machine) -> bytes | None:
+    return read_if_exists(machine.agent_dir / "models.json")
 
 
-def _read(host: Machine, content: bytes | None) -> CustomModels:
+def _read(machine: Machine, content: bytes | None) -> CustomModels:
     if content is None:
         return CustomModels()
-    path = host.agent_dir / "models.json"
+    path = machine.agent_dir / "models.json"
     names = [row.id for row in BUILT_IN]
     custom = read_custom_models(content.decode("utf-8", "replace"), str(path), names)
     for problem in custom.problems:
-        host.report(f"Warning: errors loading models.json:\n{problem}")
+        machine.report(f"Warning: errors loading models.json:\n{problem}")
     return custom
 
 
@@ -105,7 +105,7 @@ class ModelClient:
 
     def __init__(
         self,
-        host: Machine,
+        machine: Machine,
         cwd: Path,
         *,
         settings: Callable[[], Settings],
@@ -114,13 +114,13 @@ class ModelClient:
         storage: AuthStorage | None = None,
         extensions: ExtensionContributions | None = None,
     ) -> None:
-        self._host = host
+        self._machine = machine
         self._extensions = extensions or ExtensionContributions()
         self._settings = settings
         self._core: LiveSession | None = None
         self._api_key: tuple[str, str] | None = None
         self._owned = registry is None
-        self.registry = registry or discover_models(host, cwd, values=values, storage=storage)
+        self.registry = registry or discover_models(machine, cwd, values=values, storage=storage)
 
     def bind(self, core: LiveSession, *, api_key: str | None) -> None:
         """Use the settings of ``core`` from now on.
@@ -180,7 +180,7 @@ class ModelClient:
         settings = self._settings()
         values = settings.values
         provider = settings.section(("retry", "provider"), ProviderRetry)
-        long_cache = self._host.environ.get("PI_CACHE_RETENTION") == "long"
+        long_cache = self._machine.environ.get("PI_CACHE_RETENTION") == "long"
         budgets = values.thinking_budgets
         return StreamOptions(
             thinking_budgets={
@@ -214,36 +214,36 @@ class ModelClient:
 
 
 def discover_models(
-    host: Machine, cwd: Path, *, values: Values | None = None, storage: AuthStorage | None = None
+    machine: Machine, cwd: Path, *, values: Values | None = None, storage: AuthStorage | None = None
 ) -> ModelRegistry:
     """Return every model that the user's files and environment give access to.
 
     Requests use the settings ``values``; default: the user's own settings.
     """
-    values = values or Settings.of(host.agent_dir, cwd, clock=host.clock).values
-    storage = storage or credential_store(host)
+    values = values or Settings.of(machine.agent_dir, cwd, clock=machine.clock).values
+    storage = storage or credential_store(machine)
 
     def made(custom: CustomModels) -> Models:
         return create_models(
             storage=storage,
-            environ=host.environ,
-            clock=host.clock,
+            environ=machine.environ,
+            clock=machine.clock,
             cwd=cwd,
-            folder=host.agent_dir,
+            folder=machine.agent_dir,
             custom=custom,
             network=Network(proxy=values.http_proxy),
-            clients=with_host_overrides(values.oauth_clients, host.environ),
-            chosen=chosen_servers(host.agent_dir),
-            report=host.report,
+            clients=with_host_overrides(values.oauth_clients, machine.environ),
+            chosen=chosen_servers(machine.agent_dir),
+            report=machine.report,
         )
 
-    own = OwnModels(host, made)
-    return ModelRegistry(made(own.custom), offline=host.offline, read_again=own.bring)
+    own = OwnModels(machine, made)
+    return ModelRegistry(made(own.custom), offline=machine.offline, read_again=own.bring)
 
 
-def credential_store(host: Machine) -> AuthStorage:
+def credential_store(machine: Machine) -> AuthStorage:
     """Return the user's credential store."""
-    return AuthStorage(host.agent_dir / "auth.json")
+    return AuthStorage(machine.agent_dir / "auth.json")
 
 
 LOGINS = "oauth.json"
@@ -251,12 +251,12 @@ KEYS = "apiKeys"
 """A setting of older versions."""
 
 
-async def migrate_credentials(host: Machine, settings: Settings, storage: AuthStorage) -> None:
+async def migrate_credentials(machine: Machine, settings: Settings, storage: AuthStorage) -> None:
     """Move logins and keys of older versions to ``storage``, once; existing entries win.
 
     What cannot be moved is reported and left in place.
     """
-    logins, keys = host.agent_dir / LOGINS, settings.layer("user", (KEYS,))
+    logins, keys = machine.agent_dir / LOGINS, settings.layer("user", (KEYS,))
     if keys is None and not logins.is_file():
         return
     try:
@@ -267,9 +267,9 @@ async def migrate_credentials(host: Machine, settings: Settings, storage: AuthSt
                 await storage.set(provider, credential)
         _put_away(logins, settings)
     except PiError as error:
-        host.report(f"Warning: older credentials were not migrated: {error.message}")
+        machine.report(f"Warning: older credentials were not migrated: {error.message}")
     else:
-        host.report(f"Credentials for {', '.join(sorted(found))} are now in {storage.where}.")
+        machine.report(f"Credentials for {', '.join(sorted(found))} are now in {storage.where}.")
 
 
 def _keys(raw: object) -> dict[str, Credential]:

@@ -12,22 +12,26 @@ from pi.coding.runtime.options import SessionOptions
 from pi.coding.settings.settings import Settings
 
 
-def stores_here(cwd: Path, host: Machine, settings: Settings, *, offline: bool) -> PackageStores:
+def stores_here(cwd: Path, machine: Machine, settings: Settings, *, offline: bool) -> PackageStores:
     """Return the package stores, with the programs that the settings name."""
     programs = Programs(
-        environ=host.environ, npm_command=settings.values.npm_command, offline=offline
+        environ=machine.environ, npm_command=settings.values.npm_command, offline=offline
     )
-    return PackageStores(agent_dir=host.agent_dir, cwd=cwd, programs=programs, clock=host.clock)
+    return PackageStores(
+        agent_dir=machine.agent_dir, cwd=cwd, programs=programs, clock=machine.clock
+    )
 
 
 class SessionPackages:
     """The packages of one working directory."""
 
     def __init__(
-        self, cwd: Path, host: Machine, settings: Settings, options: SessionOptions
+        self, cwd: Path, machine: Machine, settings: Settings, options: SessionOptions
     ) -> None:
-        self._stores = stores_here(cwd, host, settings, offline=host.offline or options.offline)
-        self._report = host.report
+        self._stores = stores_here(
+            cwd, machine, settings, offline=machine.offline or options.offline
+        )
+        self._report = machine.report
         self._settings = settings
         self._explicit = options.extensions.paths
 

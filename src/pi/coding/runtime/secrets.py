@@ -28,16 +28,16 @@ class KnownSecrets:
 
     def __init__(
         self,
-        host: Machine,
+        machine: Machine,
         storage: AuthStorage,
         *,
         environ: Callable[[], Mapping[str, str]] | None = None,
         rows: Callable[[], Iterable[Provider]] = tuple,
         clients: Callable[[], Mapping[str, Json]] = dict,
     ) -> None:
-        self._folder = host.agent_dir
+        self._folder = machine.agent_dir
         self._storage = storage
-        self._environ = environ or (lambda: host.environ)
+        self._environ = environ or (lambda: machine.environ)
         self._rows = rows
         self._clients = clients
         self._found = secrets.of_tables()
@@ -47,12 +47,12 @@ class KnownSecrets:
         self._look()
 
     @classmethod
-    def of(cls, host: Machine) -> KnownSecrets:
+    def of(cls, machine: Machine) -> KnownSecrets:
         """Return the secrets that are known without a session."""
-        settings = SettingsFile(host.agent_dir / "settings.json", clock=host.clock)
+        settings = SettingsFile(machine.agent_dir / "settings.json", clock=machine.clock)
         return cls(
-            host,
-            AuthStorage(host.agent_dir / "auth.json"),
+            machine,
+            AuthStorage(machine.agent_dir / "auth.json"),
             clients=lambda: _clients_in(settings),
         )
 

@@ -32,9 +32,9 @@ def session_location(
     ``session_dir`` overrides the variable, which overrides the settings. Project settings apply if
     the user has trusted the project.
     """
-    here, host = directory_given(cwd), host_given(agent_dir)
-    settings = settings or settings_here(host, here)
-    return location_for(host, here, settings, _custom(host, here, session_dir, settings))
+    here, machine = directory_given(cwd), machine_given(agent_dir)
+    settings = settings or settings_here(machine, here)
+    return location_for(machine, here, settings, _custom(machine, here, session_dir, settings))
 
 
 def session_catalog(
@@ -47,30 +47,30 @@ def session_catalog(
     """Return the catalogue of all sessions; ``cwd`` is the project whose settings apply."""
     from pi.coding.session.catalog import SessionCatalog
 
-    here, host = directory_given(cwd), host_given(agent_dir)
-    settings = settings or settings_here(host, here)
-    custom = _custom(host, here, session_dir, settings)
-    return SessionCatalog(host.agent_dir, custom=custom)
+    here, machine = directory_given(cwd), machine_given(agent_dir)
+    settings = settings or settings_here(machine, here)
+    custom = _custom(machine, here, session_dir, settings)
+    return SessionCatalog(machine.agent_dir, custom=custom)
 
 
 def location_for(
-    host: Machine, cwd: Path, settings: Settings, custom: Path | None
+    machine: Machine, cwd: Path, settings: Settings, custom: Path | None
 ) -> SessionLocation:
     """Return the session location of ``cwd`` below the agent directory, or in ``custom``."""
     options = settings.section(("blobs",), BlobOptions)
     return SessionLocation(
-        directory=session_directory(host.agent_dir, str(cwd), custom=custom),
+        directory=session_directory(machine.agent_dir, str(cwd), custom=custom),
         cwd=str(cwd),
-        report=host.report,
-        stamps=IdFactory(host.clock, host.random_bytes),
-        blobs=BlobStore(host.agent_dir / "blobs"),
+        report=machine.report,
+        stamps=IdFactory(machine.clock, machine.random_bytes),
+        blobs=BlobStore(machine.agent_dir / "blobs"),
         externalize_images=options.externalize_images,
     )
 
 
-def named_session_dir(host: Machine, cwd: Path) -> Path | None:
+def named_session_dir(machine: Machine, cwd: Path) -> Path | None:
     """Return the session directory of the environment."""
-    named = host.environ.get("PI_CODING_AGENT_SESSION_DIR")
+    named = machine.environ.get("PI_CODING_AGENT_SESSION_DIR")
     return cwd / expand_home(named) if named else None
 
 
@@ -85,15 +85,15 @@ def directory_given(cwd: Path | str | None) -> Path:
     return expand_home(cwd or ".").absolute()
 
 
-def host_given(agent_dir: Path | str | None) -> Machine:
+def machine_given(agent_dir: Path | str | None) -> Machine:
     """Return the machine for an SDK argument; ``None`` is the user's own agent directory."""
     place = None if agent_dir is None else expand_home(agent_dir).absolute()
     return Machine.from_environ(dict(os.environ), agent_dir=place, report=log.warning)
 
 
 def _custom(
-    host: Machine, cwd: Path, session_dir: Path | str | None, settings: Settings
+    machine: Machine, cwd: Path, session_dir: Path | str | None, settings: Settings
 ) -> Path | None:
     if session_dir is not None:
         return cwd / expand_home(session_dir)
-    return named_session_dir(host, cwd) or listed_session_dir(settings, cwd)
+    return named_session_dir(machine, cwd) or listed_session_dir(settings, cwd)

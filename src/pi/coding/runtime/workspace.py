@@ -98,7 +98,7 @@ class Workspace(Record):
 
 async def open_workspace(
     cwd: Path,
-    host: Machine,
+    machine: Machine,
     options: SessionOptions,
     trust: Trust,
     *,
@@ -111,29 +111,29 @@ async def open_workspace(
     ``overrides`` are settings that were set for this run in the previous workspace.
     """
     discovered = settings is None
-    settings = settings or own_settings(host, options, overrides)
-    environment = host.environment
+    settings = settings or own_settings(machine, options, overrides)
+    environment = machine.environment
     if trust.trusted:
-        environment = environment.with_file(read_dotenv(cwd / DOTENV, host.report))
+        environment = environment.with_file(read_dotenv(cwd / DOTENV, machine.report))
     if trust.trusted and discovered:
-        settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=host.clock))
-    settings.tell_warnings(lambda text: host.report(f"Warning: {text}"))
+        settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=machine.clock))
+    settings.tell_warnings(lambda text: machine.report(f"Warning: {text}"))
     check_tokens(settings.raw.get("compaction"))
-    if (here := _packages_here(cwd, host, settings, options)) is not None:
+    if (here := _packages_here(cwd, machine, settings, options)) is not None:
         await here.fetch()
-    packages, resources = discover_resources(cwd, host, options, trust, settings)
-    files = LocalFiles(lambda: cwd, home=str(host.home), layers=session.file_layers)
+    packages, resources = discover_resources(cwd, machine, options, trust, settings)
+    files = LocalFiles(lambda: cwd, home=str(machine.home), layers=session.file_layers)
 
     def rules() -> EnvironmentRules:
         return environment_rules(settings, environment, session.secrets)
 
-    shell = _shell(cwd, host, settings, environment, session, rules)
+    shell = _shell(cwd, machine, settings, environment, session, rules)
     jobs = TaskScope()
     place = ToolWorkspace(
         files=files,
         shell=shell,
-        programs=_search_programs(host, environment),
-        home=host.home,
+        programs=_search_programs(machine, environment),
+        home=machine.home,
         image_limits=session.image_limits,
         session_variables=session.variables,
         bash=extended_bash(settings, shell, files, environment, jobs, session),
@@ -154,30 +154,32 @@ async def open_workspace(
     )
 
 
-def local_env(cwd: Path, host: Machine, settings: Settings) -> LocalEnv:
+def local_env(cwd: Path, machine: Machine, settings: Settings) -> LocalEnv:
     """Return files and shell of a directory, as the tools of a session use them."""
     from pi.coding.tools.local_env import LocalEnv  # lazy: only for embedding programs
 
-    secrets, environment = KnownSecrets.of(host), host.environment
+    secrets, environment = KnownSecrets.of(machine), machine.environment
 
     def rules() -> EnvironmentRules:
         return environment_rules(settings, environment, secrets)
 
-    shell = _shell(cwd, host, settings, environment, ToolSupport(secrets=secrets), rules)
-    return LocalEnv(lambda: cwd, home=str(host.home), shell=shell)
+    shell = _shell(cwd, machine, settings, environment, ToolSupport(secrets=secrets), rules)
+    return LocalEnv(lambda: cwd, home=str(machine.home), shell=shell)
 
 
-def own_settings(host: Machine, options: SessionOptions, overrides: Json | None = None) -> Settings:
+def own_settings(
+    machine: Machine, options: SessionOptions, overrides: Json | None = None
+) -> Settings:
     """Return the settings without those of any project."""
-    own = SettingsFile(host.agent_dir / "settings.json", clock=host.clock)
+    own = SettingsFile(machine.agent_dir / "settings.json", clock=machine.clock)
     settings = Settings(own, overrides=options.settings if overrides is None else overrides)
     settings.load()
     return settings
 
 
-def _search_programs(host: Machine, environment: Environment) -> SearchPrograms:
+def _search_programs(machine: Machine, environment: Environment) -> SearchPrograms:
     return SearchPrograms(
-        lambda: service_environment(environment.of_process), agent_bin=host.agent_dir / "bin"
+        lambda: service_environment(environment.of_process), agent_bin=machine.agent_dir / "bin"
     )
 
 
@@ -190,7 +192,7 @@ def _tools(place: ToolWorkspace, settings: Settings) -> Mapping[str, BuiltIn]:
 
 def reread(
     workspace: Workspace,
-    host: Machine,
+    machine: Machine,
     options: SessionOptions,
     *,
     skills: tuple[Place, ...] = (),
@@ -204,7 +206,7 @@ def reread(
     workspace.settings.load()
     packages, resources = discover_resources(
         workspace.cwd,
-        host,
+        machine,
         options,
         workspace.trust,
         workspace.settings,
@@ -216,7 +218,7 @@ def reread(
 
 def discover_resources(
     cwd: Path,
-    host: Machine,
+    machine: Machine,
     options: SessionOptions,
     trust: Trust,
     settings: Settings,
@@ -228,22 +230,22 @@ def discover_resources(
 
     ``skills`` and ``prompts`` follow packages.
     """
-    here = _packages_here(cwd, host, settings, options)
+    here = _packages_here(cwd, machine, settings, options)
     packages, warnings = ((), ()) if here is None else here.found()
     where = replace(
-        _where(cwd, host, trust, settings),
+        _where(cwd, machine, trust, settings),
         extra=tuple(place for each in packages for place in each.places("skills")) + skills,
         extra_prompts=tuple(x for each in packages for x in each.places("prompts")) + prompts,
     )
     found = discover(options.resources, where)
     resources = replace(found, warnings=warnings + found.warnings)
     for warning in resources.warnings:
-        host.report(f"Warning: {warning}")
+        machine.report(f"Warning: {warning}")
     return packages, resources
 
 
 def _packages_here(
-    cwd: Path, host: Machine, settings: Settings, options: SessionOptions
+    cwd: Path, machine: Machine, settings: Settings, options: SessionOptions
 ) -> SessionPackages | None:
     """Return the packages of a session; ``None`` if neither settings nor command line name any."""
     named = any(settings.layer(scope, ("packages",)) for scope in ("project", "user"))
@@ -251,10 +253,10 @@ def _packages_here(
         return None
     from pi.coding.runtime.packages_here import SessionPackages
 
-    return SessionPackages(cwd, host, settings, options)
+    return SessionPackages(cwd, machine, settings, options)
 
 
-def _where(cwd: Path, host: Machine, trust: Trust, settings: Settings) -> ResourceSearch:
+def _where(cwd: Path, machine: Machine, trust: Trust, settings: Settings) -> ResourceSearch:
     def lists(scope: str, base: Path) -> ResourceLists:
         found = {name: settings.layer(scope, (name,)) for name in ("skills", "prompts")}
         texts = {
@@ -266,11 +268,11 @@ def _where(cwd: Path, host: Machine, trust: Trust, settings: Settings) -> Resour
 
     return ResourceSearch(
         cwd=cwd,
-        agent_dir=host.agent_dir,
-        home=host.home,
+        agent_dir=machine.agent_dir,
+        home=machine.home,
         trusted=trust.trusted,
         trusts=trust.trusts,
-        user=lists("user", host.agent_dir),
+        user=lists("user", machine.agent_dir),
         project=lists("project", cwd / ".pi"),
     )
 
@@ -289,15 +291,15 @@ def environment_rules(
     )
 
 
-def environment_of_programs(host: Machine, settings: Settings) -> dict[str, str]:
+def environment_of_programs(machine: Machine, settings: Settings) -> dict[str, str]:
     """Return the variables for interactive programs, such as the editor."""
-    rules = environment_rules(settings, host.environment, KnownSecrets.of(host))
-    return program_environment(host.environ, rules)
+    rules = environment_rules(settings, machine.environment, KnownSecrets.of(machine))
+    return program_environment(machine.environ, rules)
 
 
 def _shell(
     cwd: Path,
-    host: Machine,
+    machine: Machine,
     settings: Settings,
     environment: Environment,
     session: ToolSupport,
@@ -321,9 +323,9 @@ def _shell(
         )
 
     spills = SpillFolder(
-        host.temp_dir,
-        random_bytes=host.random_bytes,
-        clock=host.clock,
+        machine.temp_dir,
+        random_bytes=machine.random_bytes,
+        clock=machine.clock,
         new_artifact=session.new_artifact,
     )
     return LocalShell(cwd=lambda: cwd, environ=variables, options=options, spills=spills)
@@ -335,14 +337,14 @@ def _first_of(environ: Mapping[str, str], names: Sequence[str]) -> str:
 
 
 def skipped_files(
-    cwd: Path, host: Machine, options: SessionOptions, trust: Trust
+    cwd: Path, machine: Machine, options: SessionOptions, trust: Trust
 ) -> tuple[Path, ...]:
     """Return the files of a project that are not read because it is not trusted."""
-    gated = gated_in(cwd, home=host.home)
+    gated = gated_in(cwd, home=machine.home)
     context = [path for path in gated if path.name in CONTEXT_FILES]
     others = [path for path in gated if path not in context and not trust.trusted]
     if not options.resources.context_files:
         return tuple(others)
     # Checked by the directory of each file; the user's own files are always read.
     closed = (path for path in context if not trust.trusts(path.parent))
-    return (*(path for path in closed if path.parent != host.agent_dir), *others)
+    return (*(path for path in closed if path.parent != machine.agent_dir), *others)

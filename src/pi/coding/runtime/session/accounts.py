@@ -47,7 +47,7 @@ class Accounts:
         row, environ = self._row(provider), self._core.workspace.environment.values
         values = self._core.workspace.values
         network = Network(proxy=values.http_proxy)
-        services = make_services(environ, self._core.host.clock, network)
+        services = make_services(environ, self._core.machine.clock, network)
         try:
             await sign_in(
                 row,
@@ -55,7 +55,7 @@ class Accounts:
                 storage=self.storage,
                 environ=environ,
                 http=services.http,
-                clock=self._core.host.clock,
+                clock=self._core.machine.clock,
                 clients=with_host_overrides(values.oauth_clients, environ),
             )
         finally:

@@ -172,7 +172,7 @@ async def send_custom(
     ``trigger_turn`` starts a run after ``prepare``; then this waits until the agent is idle again.
     """
     agent = core.agent
-    message = replace(message, timestamp=message.timestamp or core.host.clock.now_ms())
+    message = replace(message, timestamp=message.timestamp or core.machine.clock.now_ms())
     if core.busy:
         await (agent.steer if deliver_as == "steer" else agent.follow_up)(message)
     elif trigger_turn:

@@ -65,7 +65,7 @@ class CacheWarming:
 
     def _begin(self, answer: AssistantMessage) -> None:
         self._stop()
-        long = self._core.host.environ.get("PI_CACHE_RETENTION") == "long"
+        long = self._core.machine.environ.get("PI_CACHE_RETENTION") == "long"
         seconds = lifetime(self._core.agent.model, long=long)
         if seconds is not None and self._mode != "off" and self._core.remote is None:
             self._waiting = asyncio.get_running_loop().create_task(
@@ -83,7 +83,7 @@ class CacheWarming:
         usage = answer.usage
         tokens = usage.input + usage.cache_read + usage.cache_write + usage.output
         for times in count(1):
-            await self._core.host.clock.sleep(seconds)
+            await self._core.machine.clock.sleep(seconds)
             probability = 1.0 if self._core.agent.is_running else RETURN_PROBABILITY**times
             question = decision(self._core.agent.model, tokens, probability)
             if (await self._core.bus.ask(question)).action == "stop":

@@ -96,7 +96,7 @@ class Summaries:
                 longest = min(settings.max_agent_delay_ms, LONG_DELAY_MS)
                 settings = replace(settings, max_agent_delay_ms=longest)
             attempt = await with_retries(
-                once, settings, began=began, tell=self._core.emit, clock=self._core.host.clock
+                once, settings, began=began, tell=self._core.emit, clock=self._core.machine.clock
             )
             if asks_for_too_long_a_wait(attempt.failure, settings):
                 # The caller would retry at once, as after an unusable summary.
@@ -140,7 +140,7 @@ def compaction_session(
         add=core.append_entry,
         bus=core.bus,
         tell=core.emit,
-        clock=core.host.clock,
+        clock=core.machine.clock,
         options=lambda: compaction_options(core),
         model=lambda: core.agent.model,
         fallbacks=lambda: _fallbacks(core),
@@ -164,7 +164,7 @@ class StrategyCheck:
         options, extensions = compaction_options(self._core), self._core.extensions
         problem = unknown_strategy(options, extensions.strategies())
         if problem and problem != self._reported:
-            self._core.host.report(f"Warning: {problem}")
+            self._core.machine.report(f"Warning: {problem}")
         self._reported = problem
 
 

@@ -39,7 +39,7 @@ class Exports:
         """
         core = self._core
         cwd = core.workspace.cwd
-        target = None if output is None else destination(output, cwd=cwd, home=core.host.home)
+        target = None if output is None else destination(output, cwd=cwd, home=core.machine.home)
         work = partial(
             export_session,
             core.log,

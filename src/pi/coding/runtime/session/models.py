@@ -99,7 +99,7 @@ class ModelSelection:
         named = {self._core.workspace.values.default_provider, last and last.provider}
         for standing in self._core.registry.not_chosen():
             if standing.state == "other owner" and standing.provider not in named:
-                self._core.host.report(standing.refusal)
+                self._core.machine.report(standing.refusal)
 
     @property
     def _never_chosen(self) -> bool:

@@ -236,7 +236,7 @@ class PromptRunner:
         self, text: str, images: Sequence[Image], meta: Json | UnsetType = UNSET
     ) -> UserMessage:
         text, pictures = await said_with_pictures(self._core, text, images)
-        return user_message(text, pictures, now_ms=self._core.host.clock.now_ms(), meta=meta)
+        return user_message(text, pictures, now_ms=self._core.machine.clock.now_ms(), meta=meta)
 
     async def _enqueue(self, message: UserMessage, streaming: Streaming | None) -> None:
         agent = self._core.agent
@@ -270,7 +270,7 @@ class PromptRunner:
         return PromptParts(
             cwd=str(core.workspace.cwd),
             date=core.log.header.timestamp[:10],
-            docs=str(core.host.docs) if core.host.docs.is_dir() else "",
+            docs=str(core.machine.docs) if core.machine.docs.is_dir() else "",
             tools=core.toolbox.notes(),
             files=resources.prompt_files,
             context=resources.context.files,

@@ -71,7 +71,7 @@ class UserShell:
             truncated=result.truncated,
             full_output_path=result.full_output_path,
             exclude_from_context=True if excluded else UNSET,
-            timestamp=self._core.host.clock.now_ms(),
+            timestamp=self._core.machine.clock.now_ms(),
         )
         self._waiting.append(run)
         if not self._core.agent.is_running:

@@ -200,7 +200,7 @@ class SessionSwitcher:
         core.log.close()
         core.replace_conversation(SessionConversation(log))
         core.agent.reset(core.conversation)
-        core.began = core.host.clock.monotonic()
+        core.began = core.machine.clock.monotonic()
         await self._follow(remote)
         await core.bus.tell(Switched(reason=reason, previous_session_file=previous))
         await core.bus.tell(SessionStarted(reason=reason, previous_session_file=previous))
@@ -245,7 +245,7 @@ class SessionSwitcher:
             core.agent.model, core.agent.thinking_level = start.model, start.thinking
             core.has_model = True
         if start.note:
-            core.host.report(start.note)
+            core.machine.report(start.note)
 
 
 def _give_artifacts(source: Path | None, fork: SessionLog) -> None:

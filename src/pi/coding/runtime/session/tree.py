@@ -79,7 +79,7 @@ class TreeMoves:
             return None
         options = core.workspace.settings.section(("branchSummary",), BranchSummaryOptions)
         model = core.agent.model
-        self._abort = Abort(core.host.clock)
+        self._abort = Abort(core.machine.clock)
 
         async def write() -> Notes | None:
             try:
