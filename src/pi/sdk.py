@@ -1,9 +1,9 @@
-"""pi as a library: the names that stay.
+"""The public API of pi as a library.
 
 >>> from pi.sdk import run
 >>> run("Summarize this repository in three bullets.")
 
-Nothing is defined here, and nothing is loaded before it is asked for: importing this costs nothing.
+Names are imported lazily from the modules that define them, so importing this module is cheap.
 """
 
 from __future__ import annotations
@@ -160,16 +160,16 @@ _HOMES = {
     "pi.coding.session.entries": ("CustomMessage",),
     "pi.coding.settings.settings": ("Settings",),
 }
-"""Where the names live, beside whoever answers for them."""
+"""The modules that define the public names."""
 
 
-if not TYPE_CHECKING:  # type checkers would take any name for one of ours
+if not TYPE_CHECKING:  # type checkers would accept any attribute
 
     def __getattr__(name: str) -> object:
         for module, names in _HOMES.items():
             if name in names:
                 value = getattr(import_module(module), name)
-                globals()[name] = value  # found without this function from now on
+                globals()[name] = value  # later lookups bypass this function
                 return value
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

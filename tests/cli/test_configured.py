@@ -11,7 +11,7 @@ from pi.coding.runtime.machine import Machine, settings_here
 
 
 def project(tmp_path: Path, *, trusted: bool) -> tuple[Machine, Path]:
-    host, cwd = Machine.of({"HOME": str(tmp_path)}), tmp_path / "work"
+    host, cwd = Machine.from_environ({"HOME": str(tmp_path)}), tmp_path / "work"
     (cwd / ".pi").mkdir(parents=True)
     (cwd / ".pi" / "settings.json").write_text('{"sessionDir": "theirs"}')
     host.agent_dir.mkdir(parents=True)
@@ -30,7 +30,7 @@ def test_a_project_speaks_only_if_it_is_trusted(tmp_path: Path) -> None:
 
 def test_flag_variable_and_setting_name_the_folder_of_sessions(tmp_path: Path) -> None:
     _, cwd = project(tmp_path, trusted=True)
-    host = Machine.of({"HOME": str(tmp_path), "PI_CODING_AGENT_SESSION_DIR": "/variable"})
+    host = Machine.from_environ({"HOME": str(tmp_path), "PI_CODING_AGENT_SESSION_DIR": "/variable"})
     flag = Arguments(options={"session_dir": "flag"})
 
     assert session_dir_here(flag, host, cwd) == cwd / "flag"
@@ -38,7 +38,7 @@ def test_flag_variable_and_setting_name_the_folder_of_sessions(tmp_path: Path) -
 
 
 def test_without_a_setting_there_is_none(tmp_path: Path) -> None:
-    host = Machine.of({"HOME": str(tmp_path)})
+    host = Machine.from_environ({"HOME": str(tmp_path)})
 
     assert session_dir_here(Arguments(), host, tmp_path) is None
 

@@ -45,7 +45,7 @@ async def test_nothing_is_fetched_where_that_is_unwanted(
 ) -> None:
     environ = {**NO_INDEX, "HOME": str(tmp_path), variable: "1"}
 
-    assert await embedded_model(Machine.of(environ)) is None
+    assert await embedded_model(Machine.from_environ(environ)) is None
     assert capsys.readouterr().err == ""
 
 
@@ -53,7 +53,7 @@ async def test_nothing_is_fetched_where_that_is_unwanted(
 async def test_a_failed_download_is_reported_and_there_is_no_answer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert await embedded_model(Machine.of({**NO_INDEX, "HOME": str(tmp_path)})) is None
+    assert await embedded_model(Machine.from_environ({**NO_INDEX, "HOME": str(tmp_path)})) is None
 
     fetching, failed, *_ = capsys.readouterr().err.splitlines()
     assert fetching.startswith("No API key found; using SmolLM2 135M")

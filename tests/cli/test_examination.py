@@ -27,7 +27,7 @@ class ExaminedHome:
         return path
 
     async def examine(self) -> dict[str, CheckResult]:
-        host = Machine.of(self.environ, clock=FakeClock())
+        host = Machine.from_environ(self.environ, clock=FakeClock())
         return {finding.topic: finding for finding in await run_checks(host, self.cwd)}
 
 
@@ -98,7 +98,9 @@ async def test_a_broken_file_is_reported_with_what_to_do(
     path.chmod(0o600)
 
     found = [
-        f for f in await run_checks(Machine.of(machine.environ), machine.cwd) if f.topic == topic
+        f
+        for f in await run_checks(Machine.from_environ(machine.environ), machine.cwd)
+        if f.topic == topic
     ]
 
     assert found[0].level == "broken" and found[0].advice

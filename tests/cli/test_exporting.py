@@ -63,6 +63,6 @@ def test_keys_of_a_trusted_project_stay_here_wherever_it_is_exported(cli: Progra
     target = cli.cwd.parent / "talk.md"
 
     with contextlib.chdir(cli.cwd.parent):
-        write_export(session, target, Machine.of(cli.variables))
+        write_export(session, target, Machine.from_environ(cli.variables))
 
     assert "my key is [redacted]" in target.read_text()

@@ -16,7 +16,7 @@ async def test_it_says_where_everything_comes_from(tmp_path: Path) -> None:
     (cwd / ".pi" / "prompts" / "review.md").write_text("Review it.")
     (cwd / "AGENTS.md").write_text("Be brief.")
     (cwd / ".env").write_text("GROQ_API_KEY=k")
-    host = replace(Machine.of({"HOME": str(tmp_path)}), import_path=())
+    host = replace(Machine.from_environ({"HOME": str(tmp_path)}), import_path=())
     built = await assemble(cwd, host, SessionOptions(model="demo/tour", approve=True))
 
     reported = list(verbose_report(built))

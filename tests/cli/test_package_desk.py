@@ -14,7 +14,7 @@ from tests.coding.packages.making import make_package
 
 
 def host(tmp_path: Path) -> Machine:
-    return Machine.of({"HOME": str(tmp_path / "home")}, report=print)
+    return Machine.from_environ({"HOME": str(tmp_path / "home")}, report=print)
 
 
 def settings(folder: Path, *packages: str) -> None:

@@ -31,7 +31,7 @@ def write_everywhere(folder: Path) -> Machine:
         path.write_text("{}")
     lists = {"themes": [f"{folder}/home/more", "!themes/dra*"], "packages": [f"{folder}/package"]}
     (folder / "home/.pi/agent/settings.json").write_text(json.dumps(lists))
-    return Machine.of({"HOME": str(folder / "home")})
+    return Machine.from_environ({"HOME": str(folder / "home")})
 
 
 async def themes(folder: Path, *words: str, approve: bool = True) -> list[str]:
@@ -93,7 +93,7 @@ async def test_a_package_for_one_run_brings_its_themes(tmp_path: Path) -> None:
 
 
 async def test_a_theme_in_a_locked_folder_is_not_there(tmp_path: Path) -> None:
-    host = Machine.of({"HOME": str(tmp_path)})
+    host = Machine.from_environ({"HOME": str(tmp_path)})
     built = await assemble(tmp_path, host, SessionOptions(model="demo/tour", approve=False))
     await built.session.close()
 

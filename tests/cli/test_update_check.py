@@ -23,7 +23,7 @@ PAGE = {
 
 def check(tmp_path: Path, url: str, clock: FakeClock | None = None, **more: str) -> UpdateCheck:
     environ = {"HOME": str(tmp_path), "PI_UPDATE_URL": url, **more}
-    return UpdateCheck(Machine.of(environ, clock=clock or FakeClock()), version="0.9.0")
+    return UpdateCheck(Machine.from_environ(environ, clock=clock or FakeClock()), version="0.9.0")
 
 
 @pytest.mark.parametrize(

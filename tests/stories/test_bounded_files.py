@@ -35,7 +35,7 @@ def endless(path: Path) -> None:
 
 
 class Desk:
-    """Somebody with a model on this machine, in a project that is not theirs."""
+    """A user with a local model, in a foreign project."""
 
     def __init__(self, tmp_path: Path, model: LoopbackModel) -> None:
         self.model = model

@@ -91,11 +91,11 @@ class Client:
         self._child.stdin.write(json.dumps(request) + "\n")
         self._child.stdin.flush()
 
-    def _await(self, wanted: Any) -> dict[str, Any]:
+    def _await(self, requested: Any) -> dict[str, Any]:
         assert self._child.stdout is not None
         for line in self._child.stdout:
             found: dict[str, Any] = json.loads(line)
-            if wanted(found):
+            if requested(found):
                 return found
         raise AssertionError("pi has ended")
 
@@ -207,7 +207,7 @@ def test_on_a_screen_the_user_is_asked_before_anything_is_read(desk: Desk) -> No
         desk.project.arrive()
         screen.is_asked(b"/new\r")
         screen.answer(ESCAPE, until=rb"New session started")
-        screen.is_asked(b"/reload\r")  # nobody has answered yet
+        screen.is_asked(b"/reload\r")  # the question is still open
         screen.answer(ESCAPE, until=rb"[Rr]eloaded")
         screen.press(b"/resume\r", until=rb"hello")
         screen.is_asked(b"\r")

@@ -5,7 +5,7 @@ from pi.tui.terminal import Listener, Size
 
 
 def listening(terminal: VirtualTerminal) -> list[str]:
-    """What the terminal tells its program."""
+    """Input and events of the terminal."""
     heard: list[str] = []
     terminal.start(
         Listener(
@@ -79,7 +79,7 @@ def test_the_window_can_be_resized_closed_and_left() -> None:
 
     assert (heard, terminal.size) == (["resized", "resumed", "gone"], Size(columns=20, rows=5))
     assert terminal.output == ["bye", "bye"]
-    terminal.type("nobody hears")
+    terminal.type("ignored")
     assert len(heard) == 3
 
 

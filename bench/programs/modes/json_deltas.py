@@ -45,7 +45,7 @@ async def main(deltas: int) -> None:
     """Hear the answer."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        host = Machine.of({"HOME": folder, "PI_OFFLINE": "1"}, agent_dir=home)
+        host = Machine.from_environ({"HOME": folder, "PI_OFFLINE": "1"}, agent_dir=home)
         models = create_models(
             storage=AuthStorage(home / "auth.json"),
             environ=host.environ,

@@ -21,7 +21,7 @@ def local_machine(
     approve: bool | None = None,
 ) -> Machine:
     """Returns the machine for ``cwd``, including the variables of a trusted project."""
-    host = Machine.of(environ, report=report)
+    host = Machine.from_environ(environ, report=report)
     trusted = is_trusted(host, cwd) if approve is None else approve
     return with_project(host, cwd) if trusted else host
 

@@ -65,7 +65,7 @@ async def _run(
     stdout: int,
     when_ready: Callable[[], None],
 ) -> int:
-    cwd, host = Path.cwd(), Machine.of(environ, report=print_error)
+    cwd, host = Path.cwd(), Machine.from_environ(environ, report=print_error)
     for warning in warnings(arguments):
         print_error(warning)
     build = await _reading(mode, cwd, host.home)

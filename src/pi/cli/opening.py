@@ -50,7 +50,7 @@ async def open_session(
     when_ready: Callable[[], None],
 ) -> OpenedSession:
     """Opens the session of a command line. ``when_ready`` is called after everything is loaded."""
-    cwd, host = Path.cwd(), Machine.of(environ, report=opening.report)
+    cwd, host = Path.cwd(), Machine.from_environ(environ, report=opening.report)
 
     def prompts_of(arguments: Arguments) -> Sequence[PromptInput]:
         return build_prompts(arguments.prompts, arguments.files, "", cwd=cwd, home=host.home)

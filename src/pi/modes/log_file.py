@@ -126,7 +126,7 @@ def _known_secrets(agent_dir: Path, environ: Mapping[str, str]) -> KnownSecrets:
     from pi.coding.runtime.machine import Machine
     from pi.coding.runtime.secrets import KnownSecrets
 
-    return KnownSecrets.of(Machine.of(environ, agent_dir=agent_dir))
+    return KnownSecrets.of(Machine.from_environ(environ, agent_dir=agent_dir))
 
 
 class _Masking(logging.Formatter):

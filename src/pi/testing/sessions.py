@@ -1,4 +1,4 @@
-"""A whole session in a folder of a test, with a script in place of a model."""
+"""``make_session``: a complete session in a folder of a test, with a scripted model."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ async def make_session(
     persistent: bool = False,
     **options: Any,
 ) -> AgentSession:
-    """A session that works in ``folder/project`` and answers from ``steps``; its owner closes it.
+    """Return a session that works in ``folder/project`` and answers from ``steps``.
 
-    Everything of the user's lies in ``folder/home``. ``extensions`` are functions that take an
-    ``ExtensionAPI``; no others are loaded. ``options`` are those of ``SessionOptions``.
+    Its owner closes it.
+
+    User files are in ``folder/home``. ``extensions`` are functions that take an ``ExtensionAPI``;
+    no others are loaded. ``options`` are those of ``SessionOptions``.
     """
-    # Here, not above: most tests of an extension need no whole session.
+    # Lazy: most tests of an extension need no complete session.
     from pi.ai.auth.storage import AuthStorage
     from pi.ai.factory import create_models
     from pi.coding.extension_host.discovery.finding import ExtensionOptions
@@ -62,5 +64,5 @@ async def make_session(
     parts = SessionOverrides(registry=ModelRegistry(models), persistent=persistent)
     if isinstance(given := options.get("extensions"), Sequence):
         options["extensions"] = ExtensionOptions(discover=False, inline=tuple(given))
-    wanted = SessionOptions(**{"model": "faux/faux", **options})
-    return (await assemble(cwd, host, wanted, parts)).session
+    session_options = SessionOptions(**{"model": "faux/faux", **options})
+    return (await assemble(cwd, host, session_options, parts)).session

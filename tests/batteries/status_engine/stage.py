@@ -100,8 +100,8 @@ async def showing(
     """A session that has begun, with ``setting`` as ``tui.statusEngine``."""
     stage = Stage(tmp_path, *steps)
     stage.write(".pi/agent/settings.json", json.dumps({"tui": {"statusEngine": setting}}))
-    wanted = ExtensionOptions(discover=False, inline=(extension, *beside))
-    session = await stage.open(extensions=wanted, **options)
+    requested = ExtensionOptions(discover=False, inline=(extension, *beside))
+    session = await stage.open(extensions=requested, **options)
     panel = Panel()
     try:
         session.extensions.attach(panel, mode)

@@ -21,7 +21,7 @@ from tests.coding.extension_host.stage import playing
 
 PATIENCE_MS = 60_000
 """Longer than any script here takes on a busy machine."""
-TOLD = payload(FULL, total_duration_ms=754_000, version="0.1.0")
+PAYLOAD = payload(FULL, total_duration_ms=754_000, version="0.1.0")
 
 JQ_SCRIPT = """#!/bin/bash
 # Shows model, folder, branch and cost.
@@ -68,7 +68,7 @@ def script(folder: Path, text: str, name: str = "line.sh") -> str:
 
 
 async def ask(run: Run, command: str, timeout_ms: int = PATIENCE_MS) -> str:
-    return await command_source(command, run, timeout_ms=timeout_ms)(TOLD)
+    return await command_source(command, run, timeout_ms=timeout_ms)(PAYLOAD)
 
 
 async def test_a_bash_script_for_claude_code_runs_unchanged(

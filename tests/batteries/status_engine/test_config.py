@@ -8,7 +8,7 @@ from pi.batteries.status_engine.config import SETTING, StatusEngineConfig, decla
 
 
 class Chosen:
-    """``pi.settings``, with what somebody wrote under ``tui.statusEngine``."""
+    """``pi.settings``, with the user's values of ``tui.statusEngine``."""
 
     def __init__(self, chosen: Any) -> None:
         self._chosen = chosen
@@ -44,7 +44,7 @@ def read(chosen: Any) -> tuple[StatusEngineConfig, tuple[str, ...]]:
         ({"enabled": False}, False),
     ],
 )
-def test_it_is_off_until_somebody_wants_it(chosen: Any, enabled: bool) -> None:
+def test_it_is_off_by_default(chosen: Any, enabled: bool) -> None:
     assert read(chosen) == (StatusEngineConfig(enabled=enabled), ())
 
 

@@ -92,7 +92,7 @@ async def test_sources_are_asked_again_when_anything_but_the_time_changes() -> N
     engine.tick(3.0, 80)
     await script.done()
 
-    assert [told["model"]["id"] for told in script.asked] == ["gpt-5", "opus"]
+    assert [reported["model"]["id"] for reported in script.asked] == ["gpt-5", "opus"]
 
 
 async def test_the_payload_is_that_of_the_moment_it_is_sent() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.batteries.status_engine.sources import LARGEST, Files, file_source, read_small
+from pi.batteries.status_engine.sources import MAX_FILE_BYTES, Files, file_source, read_small
 from pi.coding.files.local import LocalFiles
 
 
@@ -36,7 +36,7 @@ async def test_a_file_in_the_home_folder_is_found(tmp_path: Path, files: Files) 
 async def test_a_pipe_a_folder_and_a_huge_file_are_not_read(tmp_path: Path, files: Files) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
-    (tmp_path / "huge").write_bytes(b"x" * (LARGEST + 1))
+    (tmp_path / "huge").write_bytes(b"x" * (MAX_FILE_BYTES + 1))
 
     assert [await read_small(files, name) for name in ("pipe", "folder", "huge")] == [None] * 3
 

@@ -21,7 +21,7 @@ class Desk:
             self._ask,
             start=self._start,
             on_line=lambda: self.lines.append(self.source.line),
-            on_problem=self.problems.append,
+            on_error=self.problems.append,
             **options,
         )
 
@@ -92,7 +92,7 @@ async def test_it_never_asks_twice_at_once_and_then_asks_about_the_latest() -> N
     assert desk.lines == ["late", "latest"]
 
 
-async def test_while_nothing_happens_nobody_is_asked() -> None:
+async def test_without_events_nothing_is_requested() -> None:
     desk = Desk()
     desk.poll(0.0)
     await desk.asks()
@@ -127,7 +127,7 @@ async def test_a_refresh_does_not_get_below_the_300_ms() -> None:
     assert desk.asked == [b"0", b"310"]
 
 
-async def test_the_last_good_line_outlives_failures_of_which_the_first_is_told() -> None:
+async def test_failures_keep_the_last_good_line_and_the_first_is_reported() -> None:
     desk = Desk(refresh=0.3)
 
     answers: list[str | SourceFailed] = ["good", *map(SourceFailed, ("slow", "slow", "broken"))]

@@ -72,7 +72,7 @@ async def test_what_a_session_costs_adds_up_from_its_beginning(tmp_path: Path) -
 
     def watch(pi: ExtensionAPI) -> None:
         apis.append(pi)
-        pi.on("turn_end", lambda event, ctx: listening[-1].hear(event))
+        pi.on("turn_end", lambda event, ctx: listening[-1].handle_event(event))
 
     async with await stage.open(
         extensions=ExtensionOptions(discover=False, inline=(watch,))

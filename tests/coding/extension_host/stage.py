@@ -37,12 +37,12 @@ class Play:
     @property
     def failures(self) -> list[str]:
         """What extensions failed at, as reported to clients."""
-        kinds = [event for event in self.stage.told if type(event).__name__ == "ExtensionFailed"]
+        kinds = [event for event in self.stage.events if type(event).__name__ == "ExtensionFailed"]
         return [f"{event.event}: {event.error}" for event in kinds]
 
     def emitted(self, name: str) -> list[Any]:
         """The public events of one kind."""
-        return [event for event in self.stage.told if type(event).__name__ == name]
+        return [event for event in self.stage.events if type(event).__name__ == name]
 
 
 @asynccontextmanager

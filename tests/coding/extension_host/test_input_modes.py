@@ -17,7 +17,7 @@ from pi.coding.extension_host.contributions.commands import (
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.port.extensions import InputMode
 from tests.coding.extension_host.stage import playing
-from tests.coding.runtime.test_elsewhere import FakeRemote
+from tests.coding.runtime.test_remote_session import FakeRemote
 
 OWNER = Owner(name="kernel", path="/home/ada/kernel.py")
 

@@ -75,7 +75,7 @@ async def test_a_failure_at_the_first_use_is_reported(tmp_path: Path) -> None:
 
     await session.prompt("/weather today")
 
-    (failed,) = [event for event in stage.told if type(event).__name__ == "ExtensionFailed"]
+    (failed,) = [event for event in stage.events if type(event).__name__ == "ExtensionFailed"]
     assert failed.extension_path == "command:weather"
     assert "has no function extension(pi)" in failed.error
     await session.close()
@@ -266,6 +266,6 @@ async def test_a_manifest_that_declares_too_much_is_reported(
 
     assert await use(session.extensions)
 
-    (failed,) = [event for event in stage.told if type(event).__name__ == "ExtensionFailed"]
+    (failed,) = [event for event in stage.events if type(event).__name__ == "ExtensionFailed"]
     assert failed.error == f"{path} {problem}"
     await session.close()

@@ -40,7 +40,7 @@ class Stage:
         self.bus = Bus()
         self.provider = ScriptedProvider(*steps)
         self.reports: list[str] = []
-        self.told: list[Any] = []
+        self.events: list[Any] = []
         self.host = Machine(
             environ={**environ, "HOME": str(self.home)},
             home=self.home,
@@ -81,11 +81,11 @@ class Stage:
             last_resort=last_resort,
             ask_trust=ask_trust,
         )
-        wanted = SessionOptions(model=model, **options)
-        built = await assemble(cwd or self.cwd, self.host, wanted, parts)
+        session_options = SessionOptions(model=model, **options)
+        built = await assemble(cwd or self.cwd, self.host, session_options, parts)
         if built.note:
             self.reports.append(built.note)
-        built.session.subscribe(self.told.append)
+        built.session.subscribe(self.events.append)
         return built.session
 
     def write(self, name: str, text: str) -> Path:
@@ -96,15 +96,15 @@ class Stage:
         return path
 
     def seen(self, session: AgentSession, kind: type[Any]) -> asyncio.Event:
-        """Set when the session tells something of that kind."""
+        """Set when the session emits an event of that kind."""
         happened = asyncio.Event()
         session.subscribe(lambda event: happened.set() if isinstance(event, kind) else None)
         return happened
 
     @property
     def order(self) -> list[str]:
-        """The names of what was told, without deltas."""
-        names = [msgspec.to_builtins(event)["type"] for event in self.told]
+        """The types of the emitted events, without deltas."""
+        names = [msgspec.to_builtins(event)["type"] for event in self.events]
         return [name for name in names if name != "message_update"]
 
 

@@ -18,13 +18,13 @@ class Person:
 
     def __init__(self, answer: str) -> None:
         self._answer = answer
-        self.told: list[Notice] = []
+        self.reported: list[Notice] = []
 
     async def ask(self, prompt: LoginPrompt) -> str:
         return self._answer
 
     def notify(self, notice: Notice) -> None:
-        self.told.append(notice)
+        self.reported.append(notice)
 
 
 async def test_a_key_is_there_for_the_next_request_and_gone_after_a_logout(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ async def test_a_key_is_there_for_the_next_request_and_gone_after_a_logout(tmp_p
 
 
 @pytest.mark.trap(68)
-async def test_a_login_made_elsewhere_is_seen(tmp_path: Path) -> None:
+async def test_a_login_of_another_process_is_used(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()
     other = AuthStorage(stage.agent_dir / "auth.json")

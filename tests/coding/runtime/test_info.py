@@ -69,7 +69,7 @@ async def test_entries_are_given_as_the_file_has_them_from_any_point_on(tmp_path
 
 
 @pytest.mark.trap(221)
-async def test_names_and_labels_are_cleaned_and_told(tmp_path: Path) -> None:
+async def test_names_and_labels_are_cleaned_and_emitted(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"))
     session = await stage.open()
     await session.facts.rename("  my\nname\x1b[31m  ")

@@ -16,7 +16,7 @@ def test_nothing_said_means_discover_everything() -> None:
 
 @pytest.mark.trap(136)
 @pytest.mark.parametrize(
-    ("wish", "limits", "left"),
+    ("filter", "limits", "left"),
     [
         (ToolFilter(), ToolFilter(), ToolFilter()),
         (ToolFilter(only=("bash",)), ToolFilter(), ToolFilter(only=("bash",))),
@@ -27,7 +27,7 @@ def test_nothing_said_means_discover_everything() -> None:
         (ToolFilter(), ToolFilter(built_in=False), ToolFilter(built_in=False)),
     ],
 )
-def test_nobody_gets_tools_that_whoever_asks_may_not_have(
-    wish: ToolFilter, limits: ToolFilter, left: ToolFilter
+def test_a_tool_filter_is_restricted_by_limits(
+    filter: ToolFilter, limits: ToolFilter, left: ToolFilter
 ) -> None:
-    assert wish.within(limits) == left
+    assert filter.within(limits) == left

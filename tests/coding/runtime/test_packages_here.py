@@ -11,7 +11,7 @@ from tests.coding.runtime.stage import ENVIRON, Stage
 CODE = "def extension(pi): ...\n"
 
 
-def told(stage: Stage) -> list[str]:
+def reported(stage: Stage) -> list[str]:
     return [text for text in stage.reports if "nstall" in text]
 
 
@@ -25,10 +25,13 @@ async def test_a_package_that_is_named_and_missing_is_installed(tmp_path: Path) 
 
     untrusted = await stage.open(approve=False)
     await untrusted.close()
-    assert told(stage) == []
+    assert reported(stage) == []
 
     session = await stage.open(approve=True)
-    assert told(stage) == [f"Installing {repository.source}...", f"Installed {repository.source}"]
+    assert reported(stage) == [
+        f"Installing {repository.source}...",
+        f"Installed {repository.source}",
+    ]
     assert [(info.name, info.rank) for info in session.extensions.infos()] == [("hello", "package")]
     assert [each.name for each in session.facts.commands()] == ["skill:review"]
     await session.close()

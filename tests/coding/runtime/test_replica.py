@@ -16,11 +16,11 @@ from pi.coding.port.remote import FeedItem, Replica
 from pi.coding.runtime.live import RemoteSessionError
 from pi.coding.session.errors import SessionProblem
 from tests.coding.extension_host.stage import Play, playing
-from tests.coding.runtime.test_elsewhere import FakeRemote
+from tests.coding.runtime.test_remote_session import FakeRemote
 
 
 async def follow(feed: Feed, replica: Replica) -> None:
-    """Take over everything that has been told so far, as it would come over a wire."""
+    """Apply all feed items so far, encoded as over a wire."""
     for _ in range(len(feed._items)):
         item = msgspec.json.decode(msgspec.json.encode(await anext(feed)))
         await replica.receive(item)
@@ -83,7 +83,7 @@ async def test_the_leaf_moves_when_it_moves_there(tmp_path: Path) -> None:
     await shown(tmp_path, act, says("one"), says("two"))
 
 
-async def test_fields_that_nobody_knows_here_stay_in_a_line(tmp_path: Path) -> None:
+async def test_unknown_fields_of_a_line_are_kept(tmp_path: Path) -> None:
     async def act(there: Play, here: Play, feed: Feed, replica: Replica, _: FakeRemote) -> None:
         line = '{"type":"novelty","id":"n1","parentId":null,"timestamp":"","odd": 1.50}'
         await replica.receive(FeedItem(seq=1, kind="entry", data=line))
@@ -140,7 +140,7 @@ async def test_nothing_else_can_be_done_to_it_here(tmp_path: Path) -> None:
     await shown(tmp_path, act, says("hi"))
 
 
-async def test_whoever_leaves_goes_on_as_before(tmp_path: Path) -> None:
+async def test_leaving_a_replica_restores_the_previous_model(tmp_path: Path) -> None:
     async def act(there: Play, here: Play, feed: Feed, replica: Replica, _: FakeRemote) -> None:
         await there.session.set_thinking_level("high")
         await follow(feed, replica)

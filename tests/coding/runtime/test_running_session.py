@@ -26,7 +26,7 @@ async def test_an_abort_ends_what_is_under_way_and_waits_for_it(tmp_path: Path) 
     await session.close()
 
 
-async def test_everybody_hears_of_the_beginning_and_the_end(tmp_path: Path) -> None:
+async def test_start_and_end_are_emitted(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     heard: list[object] = []
     stage.bus.subscribe(SessionStarted, heard.append)

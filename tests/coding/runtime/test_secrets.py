@@ -21,7 +21,7 @@ from tests.coding.runtime.stage import ENVIRON, Stage
 @pytest.fixture
 def host(tmp_path: Path) -> Machine:
     home = {"HOME": str(tmp_path), "GROQ_API_KEY": "of the environment", "EDITOR": "vi"}
-    return Machine.of({**home, "MINE": "behind a name"}, agent_dir=tmp_path)
+    return Machine.from_environ({**home, "MINE": "behind a name"}, agent_dir=tmp_path)
 
 
 def keep(host: Machine, name: str, content: object) -> None:

@@ -17,8 +17,8 @@ from tests.files import put
 
 
 def test_a_session_is_made_filled_and_opened_again(tmp_path: Path) -> None:
-    shelf = make_location(tmp_path)
-    session = SessionManager.create(shelf, id="s", parent_session="/p.jsonl")
+    location = make_location(tmp_path)
+    session = SessionManager.create(location, id="s", parent_session="/p.jsonl")
     first = session.append(user("1"))
     session.append(Label(target_id=first.id, label="here"))
     last = session.append(SessionInfo(name="mine"))
@@ -26,7 +26,7 @@ def test_a_session_is_made_filled_and_opened_again(tmp_path: Path) -> None:
     path = session.get_session_file()
     assert path is not None
 
-    again = SessionManager.open(path, shelf)
+    again = SessionManager.open(path, location)
 
     assert again.get_entries() == session.get_entries() == again.get_branch()
     assert (again.get_leaf_entry(), again.get_leaf_id()) == (last, last.id)
@@ -37,7 +37,7 @@ def test_a_session_is_made_filled_and_opened_again(tmp_path: Path) -> None:
     assert again.get_header().parent_session == "/p.jsonl"
     assert [node.id for node in again.get_tree()] == [first.id]
     assert len(again.build_session_context().messages) == 1
-    forked = SessionManager.fork_from(path, shelf)
+    forked = SessionManager.fork_from(path, location)
     assert forked.get_entries() == again.get_entries()
 
 

@@ -25,7 +25,7 @@ async def test_a_summary_has_its_own_identity_and_is_asked_for_again(tmp_path: P
     session = await stage.open(thinking="low")
     for _ in range(2):
         await session.prompts.prompt("word " * 4000)
-    stage.told.clear()
+    stage.events.clear()
     work = asyncio.create_task(session.compaction.compact())
     await stage.clock.advance(2)
     await work
@@ -61,7 +61,7 @@ async def test_another_model_is_asked_instead_of_waiting_long(tmp_path: Path, se
     session = await stage.open()
     for _ in range(2):
         await session.prompts.prompt("word " * 4000)
-    stage.told.clear()
+    stage.events.clear()
 
     result = await session.compaction.compact()
     await session.close()

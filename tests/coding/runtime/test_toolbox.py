@@ -18,16 +18,16 @@ async def sing() -> str:
     return "la"
 
 
-async def names(tmp_path: Path, wishes: ToolFilter) -> tuple[str, ...]:
+async def names(tmp_path: Path, filter: ToolFilter) -> tuple[str, ...]:
     stage = Stage(tmp_path)
-    session = await stage.open(tools=wishes)
+    session = await stage.open(tools=filter)
     session._core.toolbox.add(sing)
     await session.close()
     return session._core.toolbox.active_names
 
 
 @pytest.mark.parametrize(
-    ("wishes", "on"),
+    ("filter", "on"),
     [
         (ToolFilter(), ("read", "bash", "edit", "write", "sing")),
         (ToolFilter(only=("grep", "sing", "nope")), ("grep", "sing")),
@@ -37,9 +37,9 @@ async def names(tmp_path: Path, wishes: ToolFilter) -> tuple[str, ...]:
     ],
 )
 async def test_the_command_line_says_which_tools_are_on(
-    tmp_path: Path, wishes: ToolFilter, on: tuple[str, ...]
+    tmp_path: Path, filter: ToolFilter, on: tuple[str, ...]
 ) -> None:
-    assert await names(tmp_path, wishes) == on
+    assert await names(tmp_path, filter) == on
 
 
 async def test_tools_are_chosen_added_and_taken_away_at_any_time(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ async def test_tools_are_chosen_added_and_taken_away_at_any_time(tmp_path: Path)
     session = await stage.open()
     box = session._core.toolbox
     box.add(sing, ToolNote(name="sing", snippet="Sing a song"))
-    box.choose(["sing", "ls", "nope"])
+    box.select(["sing", "ls", "nope"])
     assert [each.name for each in box.active()] == ["sing", "ls"]
     assert next(note.snippet for note in box.notes()) == "Sing a song"
     box.remove("sing")

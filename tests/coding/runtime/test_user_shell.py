@@ -1,4 +1,4 @@
-"""Commands of the person."""
+"""Shell commands of the user."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def test_every_command_that_runs_can_be_stopped(tmp_path: Path) -> None:
 
 
 @pytest.mark.trap(252)
-async def test_a_handler_may_run_it_elsewhere_or_forbid_it(tmp_path: Path) -> None:
+async def test_a_handler_may_replace_or_forbid_the_command(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()
     end = stage.bus.subscribe(

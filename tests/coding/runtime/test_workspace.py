@@ -25,7 +25,7 @@ async def test_a_project_counts_only_when_it_is_trusted(tmp_path: Path) -> None:
 
 
 @pytest.mark.trap(104)
-async def test_commands_see_no_keys_unless_the_person_lets_them(tmp_path: Path) -> None:
+async def test_commands_see_no_keys_unless_the_settings_allow_it(tmp_path: Path) -> None:
     environ = {**ENVIRON, "OPENAI_API_KEY": "sk-1", "GIT_DIR": "/evil", "FINE": "yes"}
     stage = Stage(tmp_path, environ=environ)
     command = "echo [$OPENAI_API_KEY][$GIT_DIR][$FINE]"
@@ -93,10 +93,10 @@ async def test_search_programs_of_the_agent_directory_are_used(tmp_path: Path) -
     program.chmod(0o755)
     session = await stage.open(tools=ToolFilter(only=("grep",)))
     await session.prompts.prompt("go")
-    told = str(session.facts.messages()[-2])
+    reported = str(session.facts.messages()[-2])
     await session.close()
 
-    assert "searched" in told
+    assert "searched" in reported
 
 
 async def test_the_editor_gets_no_keys_unless_they_are_let_through(tmp_path: Path) -> None:

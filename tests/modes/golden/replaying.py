@@ -81,7 +81,8 @@ async def rpc_session(
 ) -> AsyncIterator[Client]:
     """A session that talks to a client over pipes."""
     environ = {"HOME": str(lab.home), "PATH": os.environ["PATH"]}
-    host = replace(Machine.of(environ, agent_dir=lab.agent_dir, clock=clock), import_path=())
+    machine = Machine.from_environ(environ, agent_dir=lab.agent_dir, clock=clock)
+    host = replace(machine, import_path=())
     session = (await assemble(lab.project, host, options)).session
     await session.start()
     (commands_out, commands_in), (records_out, records_in) = os.pipe(), os.pipe()

@@ -134,7 +134,7 @@ async def _open(
     from pi.coding.runtime.options import SessionOptions, SessionOverrides
     from pi.testing import ScriptedProvider
 
-    host = Machine.of(environ, report=opening.report)
+    host = Machine.from_environ(environ, report=opening.report)
     registry = discover_models(host, Path(environ["HOME"]))
     registry.models.register(ScriptedProvider(Script(replies)))
     cwd = Path(environ["HOME"]) / "project"

@@ -1,4 +1,4 @@
-"""The rows of the status engine on the screen: the only module that knows it."""
+"""The rows of the status engine on the screen. The only module here that imports ``pi.tui``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TYPESETTING = TextMetrics(
 
 
 class StatusRows:
-    """Paints what the engine says; the same rows again as long as that is the same."""
+    """Draws the engine's lines; returns the cached rows while they are unchanged."""
 
     def __init__(self, output: Callable[[int], StatusOutput], theme: Callable[[], Theme]) -> None:
         self._output = output
@@ -26,7 +26,7 @@ class StatusRows:
         self._rows: list[str] = []
 
     def render(self, width: int) -> list[str]:
-        """Lines 2 and 3, as far as there is something to say."""
+        """Return lines 2 and 3, without empty ones."""
         output = self._output(width)
         if width != self._width or output != self._drawn:
             self._width, self._drawn = width, output
@@ -34,11 +34,11 @@ class StatusRows:
         return self._rows
 
     def invalidate(self) -> None:
-        """Paint anew next time: the colours are others."""
+        """Drop the cached rows after a theme change."""
         self._drawn = None
 
     def is_stale(self) -> bool:
-        """Whether the engine says something else by now."""
+        """Whether the engine's lines differ from the painted ones."""
         return self._width > 0 and self._output(self._width) != self._drawn
 
     def _painted(self, output: StatusOutput, width: int) -> list[str]:

@@ -296,7 +296,7 @@ SIGNS: dict[Level, str] = {"good": "✓", "note": "·", "missing": "○", "broke
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     """Prints the results; returns 1 if something is broken, 0 if something is only missing."""
-    host = Machine.of(environ, report=print_error)
+    host = Machine.from_environ(environ, report=print_error)
     findings = asyncio.run(run_checks(host, Path.cwd()))
     # The message of a file error quotes that file, which may contain a key.
     redactor = Redactor(KnownSecrets.of(host).values())

@@ -122,7 +122,7 @@ ITSELF = ("self", "pi")
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     """Runs the subcommand and returns the exit code."""
-    host = Machine.of(environ, report=print_error)
+    host = Machine.from_environ(environ, report=print_error)
     try:
         return run_until_signal(_run(arguments, host, Path.cwd()))
     except NoMatchingPackage as error:

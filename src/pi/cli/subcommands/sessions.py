@@ -33,7 +33,7 @@ from pi.coding.session.trash import Trash
 def export(paths: Sequence[str], environ: Mapping[str, str]) -> int:
     """Exports the first path to the second, or to a page in this folder; returns the exit code."""
     source, *rest = (expand_home(path) for path in paths)
-    write_export(source, rest[0] if rest else None, Machine.of(environ))
+    write_export(source, rest[0] if rest else None, Machine.from_environ(environ))
     return 0
 
 
@@ -86,7 +86,7 @@ class SessionJson(Record):
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     """Runs ``pi sessions`` and returns the exit code."""
-    host, cwd = Machine.of(environ, report=print_error), Path.cwd()
+    host, cwd = Machine.from_environ(environ, report=print_error), Path.cwd()
     custom = session_dir_here(arguments, host, cwd)
     catalog = SessionCatalog(host.agent_dir, custom=custom)
     match arguments.messages:

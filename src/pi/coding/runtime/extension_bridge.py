@@ -1,4 +1,4 @@
-"""What a session tells and asks, as the events of extensions, and back."""
+"""Translates events of the session and its agent to extension events, and their answers back."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ class ExtensionBridge:
         self._hooks = host.hooks
         self._core = core
         self._load = load
-        """Loads extensions for the session that is there now."""
+        """Loads extensions for the current session."""
         self._discovered = discovered
-        """Given the further resources that extensions know of."""
+        """Called with the additional resources that extensions provide."""
         self._tokens: Callable[[], None] | None = None
 
     def connect(self, bus: Bus) -> None:
-        """Hear everything from now on."""
+        """Subscribe to all events of the bus."""
         bus.subscribe(SessionStarted, self.started, owner=OWNER)
         bus.subscribe(SessionEnding, self._ending, owner=OWNER)
         bus.subscribe(BeforeSwitch, self._before_switch, owner=OWNER)
@@ -92,7 +92,7 @@ class ExtensionBridge:
     # Sessions -------------------------------------------------------------------------------------
 
     async def started(self, event: SessionStarted) -> None:
-        """Tell it, and take what extensions know of besides."""
+        """Emit the start event, then collect the resources of extensions."""
         previous = _text(event.previous_session_file)
         await self._hooks.emit(
             SessionStartEvent(reason=event.reason, previous_session_file=previous)
@@ -126,7 +126,7 @@ class ExtensionBridge:
         )
 
     async def switched(self, event: Switched) -> None:
-        """Load what the session that is there now has, and tell it."""
+        """Load the extensions of the new session, then emit the event."""
         await self._load()
         previous = _text(event.previous_session_file)
         await self._hooks.emit(
@@ -164,14 +164,14 @@ class ExtensionBridge:
                 system_prompt_options=options,
             )
         )
-        now_ms = self._core.host.clock.now_ms()
+        now_ms = self._core.machine.clock.now_ms()
         said = tuple(as_custom_message(message, now_ms=now_ms) for message in asked.messages)
         changed = options != options_from(question.parts)
         parts = with_options(question.parts, options) if changed else question.parts
         self._host.policy.forced_prompt = forced_prompt(asked, _prompt(parts))
         return RunAnswer(parts=parts, messages=waiting + said)
 
-    # The rest -------------------------------------------------------------------------------------
+    # Other events ---------------------------------------------------------------------------------
 
     async def _model_selected(self, event: ModelSelected) -> None:
         await self._hooks.emit(
@@ -201,17 +201,17 @@ class ExtensionBridge:
 
     async def _hear(self, event: object) -> None:
         if isinstance(event, AgentStart):
-            self._follow_tokens(wanted=self._hooks.has_subscribers(MessageUpdateEvent))
+            self._follow_tokens(enabled=self._hooks.has_subscribers(MessageUpdateEvent))
         elif isinstance(event, SessionInfoChanged):
             await self._hooks.emit(SessionInfoChangedEvent(name=event.name or None))
         await self._host.listening.handle_event(event)
 
-    def _follow_tokens(self, *, wanted: bool) -> None:
-        """Hear every token of a run, but only if an extension wants to."""
-        if not wanted and self._tokens is not None:
+    def _follow_tokens(self, *, enabled: bool) -> None:
+        """Subscribe to the tokens of a run only while an extension wants them."""
+        if not enabled and self._tokens is not None:
             self._tokens()
             self._tokens = None
-        elif wanted and self._tokens is None:
+        elif enabled and self._tokens is None:
             self._tokens = self._core.agent.subscribe(self._token)
 
     def _token(self, event: object) -> None:

@@ -92,7 +92,7 @@ async def _set_model(port: SessionPort, request: Request) -> Any:
     provider, model = request.fields.get("provider"), request.fields.get("modelId")
     if not isinstance(provider, str) or not isinstance(model, str):
         raise PiError(f"Model not found: {provider or 'undefined'}/{model or 'undefined'}")
-    return await port.models.choose(provider, model)
+    return await port.models.select_id(provider, model)
 
 
 @_command("cycle_model")
@@ -108,7 +108,7 @@ async def _available_models(port: SessionPort, request: Request) -> Any:
 
 @_command("set_thinking_level")
 async def _set_thinking_level(port: SessionPort, request: Request) -> Any:
-    await port.models.think(request.text("level"))
+    await port.models.set_thinking_level(request.text("level"))
     return UNSET
 
 

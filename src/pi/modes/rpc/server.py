@@ -57,7 +57,7 @@ class RpcServer:
         end = self._port.subscribe(self._on_event)
         try:
             async with TaskScope(report=_report) as long, asyncio.TaskGroup() as short:
-                leaving = short.create_task(self._port.extensions.shutdown_wanted())
+                leaving = short.create_task(self._port.extensions.wait_for_shutdown())
                 reading = short.create_task(self._read(chunks, long, short))
                 await asyncio.wait({reading, leaving}, return_when=asyncio.FIRST_COMPLETED)
                 self._ui.close()  # commands that wait for the client would never end

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pi.batteries.status_engine.git import BUSY, GIVEN_UP, IDLE, GitPoller
+from pi.batteries.status_engine.git import BUSY, IDLE, TIMEOUT_PAUSE, GitPoller
 from pi.batteries.status_engine.items import GitState
 from pi.coding.files.local import LocalFiles
 from pi.extension import ExecResult
@@ -149,7 +149,7 @@ async def test_a_huge_repository_loses_its_counts_and_is_left_alone_for_a_while(
     given_up = await yard.look(0.0)
     yard.killed = False
     left_alone = await yard.look(IDLE)
-    counted = await yard.look(GIVEN_UP)
+    counted = await yard.look(TIMEOUT_PAUSE)
 
     assert given_up == left_alone == GitState(branch="main")
     assert counted == GitState(branch="main", added=2, removed=1)

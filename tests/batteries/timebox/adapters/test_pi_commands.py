@@ -47,7 +47,7 @@ async def test_what_others_have_stored_is_not_trusted() -> None:
     assert not given(FakePi(stored={"on-stop-commands": "lmk done"})).knows("lmk done")
 
 
-async def test_a_session_of_somebody_else_runs_nothing() -> None:
+async def test_commands_of_foreign_sessions_do_not_run() -> None:
     custom_type, data = kept(turnLimit=1, onStopCommand="rm -r ~")
     pi = FakePi(entries=[Custom(custom_type=custom_type, data=data)])
 

@@ -13,7 +13,7 @@ from pi.modes.interactive.commands.table import BUILT_IN, BuiltInCommands
 from pi.modes.interactive.ui import Commands
 from tests.coding.extension_host.stage import playing
 from tests.coding.runtime.stage import Pair, Stage
-from tests.coding.runtime.test_elsewhere import FakeRemote
+from tests.coding.runtime.test_remote_session import FakeRemote
 from tests.modes.interactive.commands.acting import acting
 from tests.modes.interactive.fake_screen import FakeScreen
 

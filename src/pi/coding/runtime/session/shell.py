@@ -1,4 +1,4 @@
-"""Commands that the person runs beside the conversation."""
+"""Shell commands of the user."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class UserShell:
-    """Runs them at once; while the agent works, what came of them enters the log after its run."""
+    """Runs commands at once. During a run their results are written to the log after it."""
 
     def __init__(self, core: LiveSession) -> None:
         self._core = core
@@ -31,9 +31,9 @@ class UserShell:
         exclude_from_context: bool = False,
         on_text: OnOutput = lambda text: None,
     ) -> BashResult:
-        """Run a command to its end; ``on_text`` is told what it writes as it comes."""
+        """Run a command to its end; ``on_text`` is called with its output as it arrives."""
         core = self._core
-        core.must_run_here("no command can be run in it")
+        core.require_local("run commands")
         question = UserBash(
             command=command,
             exclude_from_context=exclude_from_context,
@@ -48,17 +48,17 @@ class UserShell:
         return result
 
     def stop(self) -> None:
-        """End every command that runs."""
+        """Kill all running commands."""
         self._core.workspace.commands.stop()
 
     def flush(self) -> None:
-        """Put into the log what waited for the end of a run."""
+        """Write pending results to the log."""
         waiting, self._waiting = self._waiting, []
         for run in waiting:
             self._core.conversation.append(run)
 
     def settled(self, event: object) -> None:
-        """Hear that the agent has come to rest."""
+        """Flush when the agent has settled."""
         if isinstance(event, AgentSettled):
             self.flush()
 
@@ -71,7 +71,7 @@ class UserShell:
             truncated=result.truncated,
             full_output_path=result.full_output_path,
             exclude_from_context=True if excluded else UNSET,
-            timestamp=self._core.host.clock.now_ms(),
+            timestamp=self._core.machine.clock.now_ms(),
         )
         self._waiting.append(run)
         if not self._core.agent.is_running:

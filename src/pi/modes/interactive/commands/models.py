@@ -28,7 +28,7 @@ async def model(ui: Ui, arguments: str) -> None:
     picked = await pick_model(ui)
     if picked is None or not await _may_use(ui, picked.model):
         return
-    chosen = await ui.port.models.choose(picked.model.provider, picked.model.id, anew=True)
+    chosen = await ui.port.models.select_id(picked.model.provider, picked.model.id, anew=True)
     if picked.keep:
         ui.port.settings.set({"defaultProvider": chosen.provider, "defaultModel": chosen.id})
     ui.notify(f"Model: {full_name(chosen)}{', also in new sessions' if picked.keep else ''}")
@@ -43,13 +43,13 @@ async def thinking(ui: Ui, arguments: str) -> None:
             raise PiError(
                 f'"{arguments}" is not a thinking level of this model.', hint=f"It has: {levels}."
             )
-        await models.think(arguments)
+        await models.set_thinking_level(arguments)
         ui.notify(f"Thinking: {models.thinking_level}")
         return
     picked = await pick_thinking(ui)
     if picked is None:
         return
-    await models.think(picked.level)
+    await models.set_thinking_level(picked.level)
     if picked.keep:
         ui.port.settings.set({"defaultThinkingLevel": picked.level})
     ui.notify(f"Thinking: {picked.level}{', also in new sessions' if picked.keep else ''}")
@@ -60,7 +60,7 @@ async def scoped_models(ui: Ui, arguments: str) -> None:
     picked = await pick_scope(ui)
     if picked is None:
         return
-    ui.port.models.limit_to(picked.names)
+    ui.port.models.set_scope(picked.names)
     if picked.keep:
         ui.port.settings.set({"enabledModels": list(picked.names) or None})
     number = len(picked.names)
@@ -86,14 +86,14 @@ async def _picked(ui: Ui, pattern: str) -> Model | None:
     ``None`` if the user rejects the owner of its server.
     """
     try:
-        return await ui.port.models.pick(pattern)
+        return await ui.port.models.select(pattern)
     except ServerNotChosen as error:
         refused = error
     for standing in ui.port.models.found():
         if standing.provider == pattern.partition("/")[0]:
             if not await may_ask_server(ui, standing.provider):
                 return None
-            return await ui.port.models.pick(pattern, anew=True)
+            return await ui.port.models.select(pattern, anew=True)
     raise refused
 
 

@@ -96,7 +96,7 @@ async def import_session(ui: Ui, arguments: str) -> None:
     if not arguments:
         raise PiError("No file given.", hint="For example: /import ~/session.jsonl")
     path = unquoted(arguments, ui.host.home)
-    _replaced(ui, await ui.port.sessions.take_in(path), f"Imported {path.name}")
+    _replaced(ui, await ui.port.sessions.import_file(path), f"Imported {path.name}")
 
 
 async def name(ui: Ui, arguments: str) -> None:

@@ -67,7 +67,7 @@ async def set_up(ui: Ui, *, fetch: Fetch = fetch_embedded) -> None:
     theme = await pick_theme(ui)
     if theme is not None and theme.name is not None:
         ui.port.settings.set({"theme": theme.name})
-    await ui.port.models.find_somebody()
+    await ui.port.models.select_fallback_model()
     if (model := ui.port.models.current) is not None:
         ui.notify(f"Using {full_name(model)} on this machine; /model lists others.")
         return
@@ -117,9 +117,9 @@ async def _begun(ui: Ui, way: _Way | Standing | None, fetch: Fetch) -> bool:
         case "embedded":
             if _missing(ui) and not await _fetched(ui, fetch):
                 return False
-            _make_default(ui, await ui.port.models.choose(SMALL_MODEL.provider, SMALL_MODEL.id))
+            _make_default(ui, await ui.port.models.select_id(SMALL_MODEL.provider, SMALL_MODEL.id))
         case "tour":
-            await ui.port.models.choose("demo", "tour")
+            await ui.port.models.select_id("demo", "tour")
             if not ui.get_editor_text():
                 ui.set_editor_text(FIRST_WORDS)
         case _:
@@ -135,7 +135,7 @@ async def _choose_model(ui: Ui) -> None:
     picked = await pick_model(ui)
     if picked is not None and await may_ask_server(ui, picked.model.provider):
         model = picked.model
-        _make_default(ui, await ui.port.models.choose(model.provider, model.id, anew=True))
+        _make_default(ui, await ui.port.models.select_id(model.provider, model.id, anew=True))
 
 
 async def _use_server(ui: Ui, found: Standing) -> bool:
@@ -145,7 +145,7 @@ async def _use_server(ui: Ui, found: Standing) -> bool:
     chosen = models[0] if len(models) == 1 else await choose(ui, "Which model?", options)
     if chosen is None:
         return False
-    _make_default(ui, await ui.port.models.choose(chosen.provider, chosen.id, anew=True))
+    _make_default(ui, await ui.port.models.select_id(chosen.provider, chosen.id, anew=True))
     return True
 
 

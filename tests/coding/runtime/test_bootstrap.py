@@ -26,7 +26,7 @@ async def test_a_session_whose_directory_is_gone_fails_clearly(tmp_path: Path) -
     gone.rmdir()
 
     with pytest.raises(DirectoryGone, match="does not exist"):
-        await stage.open(open_log=lambda shelf: open_session(file, shelf))
+        await stage.open(open_log=lambda location: open_session(file, location))
 
 
 async def test_a_session_of_another_directory_works_there(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ async def test_a_session_of_another_directory_works_there(tmp_path: Path) -> Non
     assert file is not None
     await session.close()
 
-    again = await stage.open(open_log=lambda shelf: open_session(file, shelf))
+    again = await stage.open(open_log=lambda location: open_session(file, location))
     await again.prompts.prompt("where?")
     assert again.cwd == other
     assert str(other) in str(again.facts.messages()[-2])
@@ -88,9 +88,11 @@ async def test_when_no_session_comes_of_it_the_file_is_free_again(tmp_path: Path
     assert file is not None
     await session.close()
     with pytest.raises(PiError, match="not found"):
-        await stage.open(model="nobody/nothing", open_log=lambda shelf: open_session(file, shelf))
+        await stage.open(
+            model="unknown/nothing", open_log=lambda location: open_session(file, location)
+        )
 
-    again = await stage.open(open_log=lambda shelf: open_session(file, shelf))
+    again = await stage.open(open_log=lambda location: open_session(file, location))
     await again.close()
 
 

@@ -99,7 +99,7 @@ async def test_a_clone_has_the_whole_branch(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_a_session_that_somebody_else_has_open_can_be_gone_on_with_in_a_copy(
+async def test_a_session_open_in_another_process_can_be_forked(
     tmp_path: Path,
 ) -> None:
     stage = Stage(tmp_path, says("a"), says("b"))
@@ -175,7 +175,7 @@ async def test_a_handler_may_keep_the_session_as_it_is(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_only_what_the_person_said_can_be_forked_from(tmp_path: Path) -> None:
+async def test_forks_start_at_user_messages_only(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"))
     session = await stage.open()
     with pytest.raises(PiError, match="Invalid entry ID for forking"):
@@ -217,15 +217,15 @@ async def test_a_hand_off_goes_on_in_a_new_session_that_begins_with_it(tmp_path:
     assert "'one'" not in asked
 
 
-async def test_a_file_from_elsewhere_is_copied_and_gone_on_with(tmp_path: Path) -> None:
+async def test_an_imported_file_is_copied_and_resumed(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"))
     session = await stage.open()
     await session.prompts.prompt("sunflower")
     assert session.facts.file is not None
-    path = stage.write("elsewhere.jsonl", session.facts.file.read_text())
+    path = stage.write("session.jsonl", session.facts.file.read_text())
     before = path.read_bytes()
     await session.sessions.new()
-    replaced = await session.sessions.take_in(path)
+    replaced = await session.sessions.import_file(path)
 
     assert not replaced.cancelled
     assert session.facts.file not in (None, path)
@@ -289,7 +289,7 @@ class Asked:
 
 
 def arrive(stage: Stage, *, folder: str = "project") -> Path:
-    """Have an extension and instructions in the project; gives what the extension makes."""
+    """Add an extension and instructions to the project; returns the file that it writes."""
     ran = stage.home / "ran"
     stage.write(f"{folder}/.pi/extensions/late.py", EXTENSION.format(str(ran)))
     stage.write(f"{folder}/.pi/settings.json", '{"theme": "late"}')
@@ -383,9 +383,9 @@ async def test_another_directory_is_decided_about_by_itself(tmp_path: Path) -> N
     stage, ask = Stage(tmp_path, says("a")), Asked(False)
     other = stage.home / "other"
     other.mkdir()
-    async with await stage.open(cwd=other) as elsewhere:
-        await elsewhere.prompts.prompt("one")
-        file = elsewhere.facts.file
+    async with await stage.open(cwd=other) as session:
+        await session.prompts.prompt("one")
+        file = session.facts.file
     assert file is not None
     async with await stage.open(ask_trust=ask) as session:
         ran = arrive(stage, folder="other")
@@ -424,5 +424,5 @@ async def test_a_decision_that_cannot_be_made_leaves_the_session_as_it_is(tmp_pa
         assert session.facts.file == file
         await session.prompts.prompt("two")
         [clone] = (each for each in file.parent.glob("*.jsonl") if each != file)  # type: ignore[union-attr]
-        await session.sessions.switch(clone)  # nobody holds its lock
+        await session.sessions.switch(clone)  # its lock is free
         assert len(session.facts.fork_points()) == 1

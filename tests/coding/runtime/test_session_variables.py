@@ -25,7 +25,7 @@ async def test_what_the_model_takes_decides_how_pictures_are_made(tmp_path: Path
     await session.close()
 
 
-async def test_a_session_in_memory_has_no_file_to_tell(tmp_path: Path) -> None:
+async def test_a_session_in_memory_has_no_file_variable(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open(persistent=False)
     variables = session_variables(session._core)

@@ -17,7 +17,7 @@ TWO = Reply(
 
 
 @pytest.mark.parametrize(("mode", "skipped"), [("immediate", True), ("wait", False)])
-async def test_calls_that_have_not_begun_are_skipped_if_the_person_wants_that(
+async def test_pending_calls_are_skipped_in_immediate_mode(
     tmp_path: Path, mode: str, skipped: bool
 ) -> None:
     stage = Stage(tmp_path, TWO, says("heard you"))

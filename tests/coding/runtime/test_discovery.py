@@ -74,10 +74,10 @@ async def test_models_are_found_with_the_credentials_of_the_agent_directory(
     storage = discover_auth_storage(folders.agent_dir)
     await storage.set("openai", ApiKeyCredential(key="sk-1"))
     registry = discover_models(folders.cwd, folders.agent_dir)
-    nobody = discover_models(folders.cwd, folders.agent_dir / "other")
+    other = discover_models(folders.cwd, folders.agent_dir / "other")
 
     assert registry.has_auth("openai")
-    assert not nobody.has_auth("openai")
+    assert not other.has_auth("openai")
 
 
 def test_the_current_directory_and_the_environment_are_the_defaults(

@@ -40,7 +40,7 @@ async def test_requests_are_sent_again_as_the_settings_say(tmp_path: Path) -> No
     assert (options.max_retries, options.max_retry_delay_ms) == (4, 7)
 
 
-async def test_pictures_stay_here_where_the_person_wants_that(tmp_path: Path) -> None:
+async def test_images_are_not_sent_if_blocked(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"), says("b"))
     picture = Image(data="aGk=", mime_type="image/png")
     session = await stage.open()
@@ -64,7 +64,7 @@ async def test_a_key_of_the_command_line_is_for_its_model_alone(tmp_path: Path) 
     assert stage.provider.requests[0].options.api_key == "k-1"
 
 
-def test_models_of_the_persons_own_are_found_and_problems_are_told(tmp_path: Path) -> None:
+def test_user_models_are_found_and_errors_are_reported(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.write(
         ".pi/agent/models.json",

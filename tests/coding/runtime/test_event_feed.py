@@ -32,7 +32,7 @@ async def test_what_happens_during_a_prompt_can_be_iterated_over(tmp_path: Path)
     assert words == ["one ", "two ", "three"]
 
 
-async def test_every_event_comes_in_order_and_to_everybody(tmp_path: Path) -> None:
+async def test_every_subscriber_gets_every_event_in_order(tmp_path: Path) -> None:
     stage = Stage(tmp_path, calls("ls"), says("done"))
     session = await stage.open()
     one, other = session.events(), session.events()
@@ -41,7 +41,7 @@ async def test_every_event_comes_in_order_and_to_everybody(tmp_path: Path) -> No
     await session.close()
     seen = [event async for event in one]
 
-    assert seen == [event async for event in other] == stage.told
+    assert seen == [event async for event in other] == stage.events
     assert all(isinstance(event, get_args(AgentSessionEvent)) for event in seen)
     assert msgspec.to_builtins(seen[-1])["type"] == "thinking_level_changed"
     assert [event async for event in one] == []
@@ -69,7 +69,7 @@ async def test_a_prompt_that_is_refused_raises_where_it_is_iterated_over(tmp_pat
     await session.close()
 
 
-async def test_a_feed_that_nobody_reads_any_more_is_told_nothing() -> None:
+async def test_a_dropped_feed_receives_no_events() -> None:
     listeners: list[object] = []
 
     def subscribe(listener: object) -> Callable[[], None]:
@@ -90,7 +90,7 @@ async def test_a_session_that_is_closed_has_no_more_events(tmp_path: Path) -> No
     assert [event async for event in session.events()] == []
 
 
-async def test_whoever_waits_for_an_event_hears_of_the_end(tmp_path: Path) -> None:
+async def test_waiting_for_an_event_ends_with_the_session(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()
     feed = session.events()

@@ -1,4 +1,4 @@
-"""Asking again after a failed answer, and the person's hand on it."""
+"""Retries after a failed answer, and their control."""
 
 from __future__ import annotations
 

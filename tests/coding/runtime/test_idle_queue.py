@@ -109,12 +109,12 @@ async def test_one_that_fails_does_not_keep_the_others(
 
     waiting.add(fails)
     waiting.add(works)
-    async with waiting.kept_off():
+    async with waiting.hold():
         pass
     await session.close()
 
     assert done == ["yes"]
-    assert "what waited for the agent's rest failed" in caplog.text
+    assert "an action queued for the idle agent failed" in caplog.text
 
 
 async def test_what_waits_is_given_up_with_the_session(tmp_path: Path) -> None:

@@ -17,19 +17,23 @@ def echo(text: str) -> str:
 
 
 def test_without_extensions_everything_is_as_it_is() -> None:
-    lender, policy = ExtensionContributions(), Policy()
+    contributions, policy = ExtensionContributions(), Policy()
 
-    assert lender.wrapped(echo) is echo
-    assert lender.policies(policy) == (policy,)
-    assert lender.redacted("secret", "share") == "secret"
-    assert (lender.commands(), lender.tools(), lender.file_layers()) == ((), {}, ())
-    assert (lender.sections(), lender.strategies()) == ({}, {})
+    assert contributions.wrapped(echo) is echo
+    assert contributions.policies(policy) == (policy,)
+    assert contributions.redacted("secret", "share") == "secret"
+    assert (contributions.commands(), contributions.tools(), contributions.file_layers()) == (
+        (),
+        {},
+        (),
+    )
+    assert (contributions.sections(), contributions.strategies()) == ({}, {})
 
 
 async def test_what_extensions_have_registered_is_lent(tmp_path: Path) -> None:
     class Brief:
         async def compact(self, work: Any) -> Any:
-            raise AssertionError("nobody compacts")
+            raise AssertionError("must not compact")
 
     brief = Brief()
 
@@ -40,12 +44,12 @@ async def test_what_extensions_have_registered_is_lent(tmp_path: Path) -> None:
         pi.add_compaction("brief", brief)
         pi.add_redactor(lambda text, sink: text.replace("secret", sink))
 
-    lender = ExtensionContributions()
+    contributions = ExtensionContributions()
     async with playing(tmp_path, extension) as play:
-        lender.host = play.host
+        contributions.host = play.host
 
-        assert [name for name, _ in lender.commands()] == ["do"]
-        assert [*lender.tools()] == ["echo"]
-        assert lender.sections() == {"weather": "<weather>\nSunny.\n</weather>"}
-        assert lender.strategies() == {"brief": brief}
-        assert lender.redacted("a secret", "share") == "a share"
+        assert [name for name, _ in contributions.commands()] == ["do"]
+        assert [*contributions.tools()] == ["echo"]
+        assert contributions.sections() == {"weather": "<weather>\nSunny.\n</weather>"}
+        assert contributions.strategies() == {"brief": brief}
+        assert contributions.redacted("a secret", "share") == "a share"

@@ -1,4 +1,4 @@
-"""From what somebody says to a run."""
+"""Prompts: expansion, queues and runs."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ async def test_templates_and_skills_are_expanded_wherever_they_come_from(tmp_pat
 
 async def test_what_a_template_lacks_is_asked_for_or_refused(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"))
-    stage.write(".pi/agent/prompts/fix.md", "Fix {{what}} for {{whom}}")
+    stage.write(".pi/agent/prompts/fix.md", "Fix {{what}} for {{team}}")
     asked: list[tuple[str, ...]] = []
 
     async def fill(missing: MissingValues) -> dict[str, str] | None:
         asked.append(missing.names)
-        return {"whom": "all of us"} if len(asked) > 1 else None
+        return {"team": "all of us"} if len(asked) > 1 else None
 
     async with await stage.open() as session:
         for refused in (
@@ -50,12 +50,12 @@ async def test_what_a_template_lacks_is_asked_for_or_refused(tmp_path: Path) -> 
             session.prompts.prompt("/fix it", fill=fill),
             session.prompts.steer("/fix it"),
         ):
-            with pytest.raises(MissingValues, match="needs a value for whom"):
+            with pytest.raises(MissingValues, match="needs a value for team"):
                 await refused
         await session.prompts.prompt("/fix it", fill=fill)
         texts = [point.text for point in session.facts.fork_points()]
 
-    assert (asked, texts) == ([("whom",), ("whom",)], ["Fix it for all of us"])
+    assert (asked, texts) == ([("team",), ("team",)], ["Fix it for all of us"])
 
 
 async def test_the_answer_to_a_prompt_comes_before_its_run(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ async def test_pictures_go_along(tmp_path: Path) -> None:
 
 
 @pytest.mark.trap(40)
-async def test_prompt_and_tools_are_told_once(tmp_path: Path) -> None:
+async def test_prompt_and_tools_are_sent_once(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"), says("b"))
     session = await stage.open()
     await session.prompts.prompt("one")

@@ -22,22 +22,22 @@ class FakeRemote:
         self.asked.append("abort")
 
 
-async def test_what_is_said_here_is_answered_there() -> None:
+async def test_prompts_are_sent_to_the_remote_session() -> None:
     remote = FakeRemote("prompt", "abort")
-    elsewhere = RemoteSession(remote)
+    session = RemoteSession(remote)
 
-    await elsewhere.prompt("hello", (), streaming="steer")
-    await elsewhere.abort()
+    await session.prompt("hello", (), streaming="steer")
+    await session.abort()
 
     assert remote.asked == ["hello steer", "abort"]
 
 
-async def test_who_only_shows_something_is_not_asked() -> None:
+async def test_a_remote_without_capabilities_gets_no_requests() -> None:
     remote = FakeRemote()
-    elsewhere = RemoteSession(remote)
+    session = RemoteSession(remote)
 
-    with pytest.raises(RemoteSessionError, match="nothing can be said"):
-        await elsewhere.prompt("hello", (), streaming=None)
-    await elsewhere.abort()
+    with pytest.raises(RemoteSessionError, match="Cannot send a prompt"):
+        await session.prompt("hello", (), streaming=None)
+    await session.abort()
 
     assert remote.asked == []

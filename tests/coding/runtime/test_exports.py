@@ -45,7 +45,7 @@ async def test_a_dump_has_prompt_tools_and_words_but_no_secrets(tmp_path: Path) 
     assert "hush-hush" not in text
 
 
-async def test_no_export_tells_what_the_credential_store_holds(tmp_path: Path) -> None:
+async def test_exports_contain_no_stored_credentials(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"))
     stage.write(".pi/agent/auth.json", '{"groq": {"type": "api_key", "key": "hush-hush"}}')
     session = await stage.open()
@@ -58,7 +58,7 @@ async def test_no_export_tells_what_the_credential_store_holds(tmp_path: Path) -
     assert "hush-hush" not in page + text
 
 
-async def test_a_program_of_the_person_shares(tmp_path: Path) -> None:
+async def test_the_users_own_program_shares(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"))
     program = stage.write("share-it", '#!/bin/sh\necho "at https://x.example/$(basename "$1")"\n')
     program.chmod(0o755)

@@ -9,12 +9,12 @@ from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
 
 
-async def test_entries_that_are_public_are_told_and_others_are_not(tmp_path: Path) -> None:
+async def test_only_public_entries_are_emitted(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()
     core = session._core
     name = await core.add(SessionInfo(name="n"))
-    edit = await core.kept(ContextEdit(target_id="x", replacement=None))
+    edit = await core.append_entry(ContextEdit(target_id="x", replacement=None))
     await session.close()
 
     assert edit == ContextEdit(
