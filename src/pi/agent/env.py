@@ -134,7 +134,7 @@ class ExecResult(Record):
     exit_code: int | None
     """``None`` when it did not end by itself; ``error`` says why."""
     output: str
-    """What it wrote to both of its outputs, up to ``MOST_OUTPUT`` characters."""
+    """What it wrote to both of its outputs, up to ``MAX_OUTPUT_BYTES`` characters."""
     truncated: bool = False
     """Whether the beginning of ``output`` is missing."""
     error: ExecutionError | None = None

@@ -29,11 +29,11 @@ def test_a_window_is_the_lines_that_splitting_the_whole_text_gives(
     path.write_text(text, encoding="utf-8")
     lines = text.split("\n")
     chosen = "\n".join(lines[skip : None if limit is None else skip + limit])
-    usual, window.CHUNK = window.CHUNK, chunk
+    usual, window.CHUNK_BYTES = window.CHUNK_BYTES, chunk
     try:
         seen = read(path, skip, limit)
     finally:
-        window.CHUNK = usual
+        window.CHUNK_BYTES = usual
 
     assert seen.total == len(lines)
     if skip < len(lines):
@@ -60,8 +60,8 @@ def test_a_total_that_was_not_counted_to_the_end_is_not_called_exact(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "f").write_bytes(b"x\n" * 1000)
-    monkeypatch.setattr(window, "MOST_SCANNED", 100)
-    monkeypatch.setattr(window, "CHUNK", 50)
+    monkeypatch.setattr(window, "MAX_SCANNED_BYTES", 100)
+    monkeypatch.setattr(window, "CHUNK_BYTES", 50)
 
     seen = read(tmp_path / "f")
 
@@ -118,7 +118,7 @@ def test_lines_are_found_by_their_numbers(
     wanted = [range(1, 2), range(first + 1, first + 1 + count)]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(window, "CHUNK", chunk + 8)
+        patch.setattr(window, "CHUNK_BYTES", chunk + 8)
         found = read_lines(path, wanted, longest=20)
         every = list(bounded_lines(path, longest=20))
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.packages.discovery import Layer, find_packages, must_be_usable
+from pi.coding.packages.discovery import Layer, find_packages, require_usable
 from pi.coding.packages.entries import KINDS, read_entries
 from pi.coding.packages.source import InstallFailed, LocalSource, PackageLocation, PypiSource
 from pi.coding.resources.discovery import (
@@ -19,8 +19,8 @@ from tests.coding.packages.making import make_package
 
 
 def layer(scope: Scope, base: Path, *entries: object) -> Layer:
-    shelf = PackageLocation(scope=scope, base=base)
-    return Layer(shelf=shelf, entries=tuple(read_entries(list(entries))))
+    location = PackageLocation(scope=scope, base=base)
+    return Layer(location=location, entries=tuple(read_entries(list(entries))))
 
 
 def test_resources_come_with_where_they_come_from(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_an_odd_path_is_refused_at_install_and_one_warning_at_start(
     root = make_package(tmp_path / "pk", "skills/a/SKILL.md", manifest={kind: [odd, odd]})
 
     with pytest.raises(InstallFailed, match=f"{root} is not a usable package: "):
-        must_be_usable(LocalSource(path=root), root)
+        require_usable(LocalSource(path=root), root)
     found = find_packages([layer("user", tmp_path / "agent", "../pk")])
 
     assert len(found.warnings) == 1
@@ -240,7 +240,7 @@ def test_an_odd_entry_point_is_refused_at_install_and_one_warning_at_start(
     (metadata / "RECORD").write_text(f"tips/__init__.py,,\n{long}{nul}/etc/x,,\n../../x,,\n")
 
     with pytest.raises(InstallFailed, match=r"is not a usable package: .* is not module:function"):
-        must_be_usable(PypiSource(name="tips"), root)
+        require_usable(PypiSource(name="tips"), root)
     found = find_packages([layer("user", tmp_path / "agent", "pypi:tips")])
 
     (warning,) = found.warnings

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.packages.staging import Change, Outcome, settled
+from pi.coding.packages.staging import Change, Outcome, reason_to_skip
 
 
 def here(change: Change, version: str) -> Outcome:
@@ -25,4 +25,4 @@ def here(change: Change, version: str) -> Outcome:
 def test_only_a_version_that_is_named_takes_back(
     installed: str, wanted: str, pinned: bool, newer: bool, force: bool, outcome: Outcome | None
 ) -> None:
-    assert settled(installed, wanted, pinned=pinned, newer=newer, force=force) == outcome
+    assert reason_to_skip(installed, wanted, pinned=pinned, newer=newer, force=force) == outcome

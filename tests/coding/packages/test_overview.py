@@ -27,7 +27,7 @@ def test_packages_are_listed_by_whose_they_are(tmp_path: Path) -> None:
     own = configured("npm:x", tmp_path)
     missing = configured("https://u:p@h.dev/o/r\x1b[2J", tmp_path / "gone", scope="project")
     filtered = configured(
-        "npm:y", tmp_path, entry=PackageEntry(source="npm:y", wishes={"skills": ()})
+        "npm:y", tmp_path, entry=PackageEntry(source="npm:y", filters={"skills": ()})
     )
 
     assert list(list_lines([missing, own, filtered])) == [

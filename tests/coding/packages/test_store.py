@@ -27,12 +27,14 @@ from tests.coding.packages.making import (
 
 
 def listed(store: PackageStore) -> object:
-    path = store.shelf.base / "settings.json"
+    path = store.location.base / "settings.json"
     return json.loads(path.read_text()).get("packages") if path.exists() else None
 
 
 def found(*stores: PackageStore) -> FoundPackages:
-    return find_packages(Layer(shelf=store.shelf, entries=store.entries()) for store in stores)
+    return find_packages(
+        Layer(location=store.location, entries=store.entries()) for store in stores
+    )
 
 
 def only(*stores: PackageStore) -> Package:
@@ -57,15 +59,15 @@ async def test_another_version_takes_the_place_of_the_first_and_wishes_stay(
     npm.publish("tips", "1.0.0", "skills/a/SKILL.md")
     npm.publish("tips", "2.0.0", "skills/a/SKILL.md")
     (tmp_path / "agent").mkdir()
-    wishes = {"source": "npm:tips@1.0.0", "skills": ["-skills/b.md"], "x": 1}
-    settings = {"theme": "dark", "packages": [wishes, "npm:other"]}
+    filters = {"source": "npm:tips@1.0.0", "skills": ["-skills/b.md"], "x": 1}
+    settings = {"theme": "dark", "packages": [filters, "npm:other"]}
     (tmp_path / "agent" / "settings.json").write_text(json.dumps(settings))
 
     await store.install("npm:tips@2.0.0", tmp_path)
 
     assert json.loads((tmp_path / "agent" / "settings.json").read_text()) == {
         "theme": "dark",
-        "packages": [wishes | {"source": "npm:tips@2.0.0"}, "npm:other"],
+        "packages": [filters | {"source": "npm:tips@2.0.0"}, "npm:other"],
     }
 
 
@@ -299,7 +301,7 @@ async def test_whatever_step_is_interrupted_the_state_before_stays(
 async def test_only_one_installs_at_a_time(
     store: PackageStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pi.coding.packages.store.PATIENCE", 0.0)
+    monkeypatch.setattr("pi.coding.packages.store.LOCK_WAIT_SECONDS", 0.0)
     make_package(tmp_path / "pk", "skills/a/SKILL.md")
     (tmp_path / "agent").mkdir()
 

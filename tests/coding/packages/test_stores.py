@@ -14,7 +14,7 @@ def test_each_scope_has_its_shelf(tmp_path: Path) -> None:
         agent_dir=agent, cwd=cwd, programs=Programs(environ={}), clock=SystemClock()
     )
 
-    assert [stores.store(scope).shelf for scope in ("user", "project", "temporary")] == [
+    assert [stores.store(scope).location for scope in ("user", "project", "temporary")] == [
         PackageLocation(scope="user", base=agent),
         PackageLocation(scope="project", base=cwd / ".pi"),
         PackageLocation(scope="temporary", base=agent / "temporary"),

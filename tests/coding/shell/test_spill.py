@@ -10,7 +10,7 @@ from typing import BinaryIO, cast
 import pytest
 
 from pi.coding.blobs.artifacts import Artifact
-from pi.coding.shell.spill import OLDEST, NewArtifact, Spill, SpillFolder
+from pi.coding.shell.spill import MAX_AGE_SECONDS, NewArtifact, Spill, SpillFolder
 from pi.testing import FakeClock
 
 
@@ -137,7 +137,11 @@ def test_what_exceeds_the_limit_is_not_kept_and_the_file_says_so(
 def test_files_that_nobody_comes_back_to_are_removed(tmp_path: Path) -> None:
     clock = FakeClock()
     now = clock.now_ms() / 1000
-    ages = {"pi-bash-old.log": OLDEST + 60, "pi-bash-new.log": OLDEST - 60, "other.log": OLDEST * 2}
+    ages = {
+        "pi-bash-old.log": MAX_AGE_SECONDS + 60,
+        "pi-bash-new.log": MAX_AGE_SECONDS - 60,
+        "other.log": MAX_AGE_SECONDS * 2,
+    }
     for name, age in ages.items():
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (now - age, now - age))

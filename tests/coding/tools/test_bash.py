@@ -10,7 +10,7 @@ from pi.agent.tools.tool import AgentTool, ToolFailed, ToolResult
 from pi.ai.messages import Text
 from pi.coding.blobs.artifacts import Artifact
 from pi.coding.shell.local import ShellOptions
-from pi.coding.tools.bash import bash_tool, checked_timeout
+from pi.coding.tools.bash import bash_tool, validate_timeout
 from pi.testing import calls, says
 from tests.agent.agents import Stage
 from tests.base.processes.children import needs_posix_shell, passing_of
@@ -54,7 +54,7 @@ async def test_death_by_a_signal_is_a_failure_with_what_was_written(bash: AgentT
 @pytest.mark.parametrize("timeout", [0, -1, 1e9, float("inf"), float("nan")])
 async def test_a_timeout_that_makes_no_sense_is_refused(bash: AgentTool, timeout: float) -> None:
     with pytest.raises(ToolFailed, match="Invalid timeout"):
-        checked_timeout(timeout)
+        validate_timeout(timeout)
 
 
 @pytest.mark.trap(99)

@@ -108,7 +108,7 @@ async def test_after_an_fd_that_fails_the_next_way_is_taken(
     program: str,
     bundled: bool,
 ) -> None:
-    monkeypatch.setattr(program_output, "LONGEST_END", 0.3)
+    monkeypatch.setattr(program_output, "EXIT_GRACE_SECONDS", 0.3)
     fd = stand_in(tmp_path / "bin/fd", program)
     path = f"{fd.parent}:/usr/bin:/bin"
     project = tmp_path / "project"
@@ -139,7 +139,7 @@ async def test_of_very_many_the_first_that_are_wanted_are_kept(tmp_path: Path) -
     fd = stand_in(tmp_path / "bin/fd", "seq 1 40000 | tr '\\n' '\\0'")
     listing = lists(bundled=False, path=f"{fd.parent}:/usr/bin:/bin")
 
-    found = await listing.below(tmp_path, wanted=lambda path: path.endswith("7"), most=3)
+    found = await listing.below(tmp_path, accepts=lambda path: path.endswith("7"), most=3)
 
     assert found == ["10007", "10017", "10027"]
 

@@ -139,8 +139,8 @@ async def replay(tools: dict[str, AgentTool], case: dict[str, Any]) -> dict[str,
     answer: dict[str, Any] = {"tool": case["tool"], "args": case["args"]}
     try:
         answer["result"] = plain(await call)
-    except ToolFailed as problem:
-        answer["error"] = problem.message
+    except ToolFailed as error:
+        answer["error"] = error.message
     if updates:
         answer["updates"] = [plain(update) for update in updates]
     return answer

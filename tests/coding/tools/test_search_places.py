@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.agent.tools.tool import ToolFailed
-from pi.coding.tools.listing import must_be_open
+from pi.coding.tools.listing import require_readable
 from tests.coding.files.nobody import folder_of_nobody
 from tests.coding.tools.places import make, use
 
@@ -21,8 +21,8 @@ def as_nobody() -> Iterator[Path]:
 def test_files_and_folders_that_may_be_read_are_searched(tmp_path: Path) -> None:
     (tmp_path / "f").touch()
 
-    must_be_open(tmp_path)
-    must_be_open(tmp_path / "f")
+    require_readable(tmp_path)
+    require_readable(tmp_path / "f")
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_what_cannot_be_looked_into_is_told(as_nobody: Path, name: str, message:
     os.mkfifo(as_nobody / "pipe")
 
     with pytest.raises(ToolFailed) as failed:
-        must_be_open(as_nobody / name)
+        require_readable(as_nobody / name)
 
     assert failed.value.message == message.format(as_nobody)
 

@@ -15,7 +15,7 @@ from pi.coding.tools import programs as program_output
 from pi.coding.tools import searching as python_search
 from pi.coding.tools.listing import FileListing
 from pi.coding.tools.programs import SearchPrograms
-from pi.coding.tools.searching import LONGEST, Match, Search, rooted_glob, search
+from pi.coding.tools.searching import MAX_MATCH_CHARACTERS, Match, Search, rooted_glob, search
 from tests.bounded import LoopWatchdog
 from tests.files import old_rg, stand_in
 
@@ -163,7 +163,7 @@ async def test_a_pattern_that_is_no_expression_is_told(tmp_path: Path, bundled: 
 async def test_a_very_long_line_is_a_line(tmp_path: Path, bundled: bool) -> None:
     (tmp_path / "f").write_text("x" * 3_000_000 + "needle\n")
 
-    assert await found(bundled, tmp_path, "needle") == [Match("f", 1, "x" * LONGEST)]
+    assert await found(bundled, tmp_path, "needle") == [Match("f", 1, "x" * MAX_MATCH_CHARACTERS)]
 
 
 async def test_a_line_that_matches_everywhere_takes_little_memory(
@@ -174,7 +174,7 @@ async def test_a_line_that_matches_everywhere_takes_little_memory(
     try:
         assert await search(
             Search(pattern="x", place=tmp_path / "f"), programs(bundled=bundled), home=tmp_path
-        ) == [Match("f", 1, "x" * LONGEST)]
+        ) == [Match("f", 1, "x" * MAX_MATCH_CHARACTERS)]
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -186,7 +186,7 @@ async def test_a_file_that_is_named_is_searched_even_if_it_is_binary(
     tmp_path: Path, bundled: bool
 ) -> None:
     (tmp_path / "f").write_bytes(b"needle\n" + b"a" * 20_000 + b"\0needle\n")
-    expected = [Match("f", 1, "needle"), Match("f", 2, "a" * LONGEST)]
+    expected = [Match("f", 1, "needle"), Match("f", 2, "a" * MAX_MATCH_CHARACTERS)]
 
     assert await found(bundled, tmp_path / "f", "needle") == expected
 
@@ -253,8 +253,8 @@ async def test_without_a_ripgrep_that_works_python_searches(
 async def test_rules_in_a_pipe_and_without_end_stop_no_search(
     tmp_path: Path, bundled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(program_output, "STALLED", 0.5)
-    monkeypatch.setattr(program_output, "MOST_MEMORY", 100_000_000)
+    monkeypatch.setattr(program_output, "STALL_SECONDS", 0.5)
+    monkeypatch.setattr(program_output, "MAX_MEMORY_BYTES", 100_000_000)
     for folder in ("pipe", "endless"):
         (tmp_path / folder / ".git").mkdir(parents=True)
         (tmp_path / folder / "f").write_text("a needle\n")

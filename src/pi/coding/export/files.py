@@ -55,8 +55,8 @@ def destination(argument: str, *, cwd: Path, home: Path) -> Path | None:
     """The file that the words after ``/export`` name, quoted or not; none if there are none."""
     try:
         words = shlex.split(argument) if argument.lstrip()[:1] in ("'", '"') else [argument.strip()]
-    except ValueError as problem:
-        raise ExportFailed(f"Cannot read the path {argument}: {problem}.") from problem
+    except ValueError as error:
+        raise ExportFailed(f"Cannot read the path {argument}: {error}.") from error
     name = words[0]
     if name in ("--copy", "clipboard", "copy"):
         raise ExportFailed("Export writes a file.", hint="Use /dump to copy the session.")

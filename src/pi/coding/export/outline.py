@@ -8,7 +8,7 @@ from pi.agent.compaction.text import readable_summary
 from pi.ai.messages import AssistantMessage, SystemMessage, ToolCall, ToolResultMessage, UserMessage
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
-from pi.coding.export.transcript import ROOT, Node, Transcript, said, shortened
+from pi.coding.export.transcript import ROOT, Node, Transcript, content_text, truncate_text
 from pi.coding.session.entries import (
     BashExecution,
     BranchSummaryMessage,
@@ -20,17 +20,17 @@ from pi.coding.session.entries import (
 # What a tool call is about, and what it changed: what can be told of it without its views.
 
 
-TELLING = ("command", "path", "file_path", "pattern", "query", "url", "name", "prompt")
+SUBJECT_ARGUMENTS = ("command", "path", "file_path", "pattern", "query", "url", "name", "prompt")
 """Arguments that tell most about a call, the best one first."""
-LONGEST_SUBJECT = 160
+MAX_SUBJECT = 160
 
 
 def subject(call: ToolCall) -> str:
     """The argument that tells most about a call, on one line; empty if there is none."""
-    for name in TELLING:
+    for name in SUBJECT_ARGUMENTS:
         value = call.arguments.get(name)
         if isinstance(value, str) and value.strip():
-            return shortened(one_line(value) + _window(call), LONGEST_SUBJECT)
+            return truncate_text(one_line(value) + _window(call), MAX_SUBJECT)
     return ""
 
 
@@ -57,7 +57,7 @@ def _window(call: ToolCall) -> str:
     return f":{begin}-{begin + count - 1}" if isinstance(count, int) else f":{begin}"
 
 
-LONGEST_ROW = 100
+MAX_ROW = 100
 
 
 class OutlineRow(Record):
@@ -115,7 +115,7 @@ def _row(number: int, node: Node, depth: int, siblings: Sequence[int]) -> Outlin
         depth=depth,
         siblings=tuple(siblings) if len(siblings) > 1 else (),
         kind=kind,
-        text=shortened(one_line(text), LONGEST_ROW),
+        text=truncate_text(one_line(text), MAX_ROW),
     )
 
 
@@ -123,7 +123,7 @@ def _described(message: SessionMessage | None) -> tuple[str, str]:
     """What kind of place a message is, and what it says."""
     match message:
         case UserMessage(content=content):
-            described = "user", said(content)
+            described = "user", content_text(content)
         case AssistantMessage():
             described = "assistant", message.text or message.error_message or _calls(message)
         case BashExecution(command=command):
@@ -131,7 +131,7 @@ def _described(message: SessionMessage | None) -> tuple[str, str]:
         case ToolResultMessage():
             described = "tool", f"{message.tool_name} {message.text}"
         case CustomMessage(custom_type=kind, content=content):
-            described = "custom", f"[{kind}] {said(content)}"
+            described = "custom", f"[{kind}] {content_text(content)}"
         case CompactionSummaryMessage(tokens_before=tokens):
             described = "divider", f"Compacted: {tokens:,} tokens"
         case BranchSummaryMessage(summary=summary):

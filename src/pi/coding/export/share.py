@@ -27,9 +27,9 @@ VIEWER_VARIABLE = "PI_SHARE_VIEWER_URL"
 DEFAULT_VIEWER = "https://pi.dev/session/"
 GH_VARIABLES = ("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
 """Credentials of GitHub's own program, which gets them although a provider may use them, too."""
-LONGEST_CHECK, LONGEST_UPLOAD = 30.0, 300.0
+CHECK_TIMEOUT_SECONDS, UPLOAD_TIMEOUT_SECONDS = 30.0, 300.0
 """Seconds after which a program that does not answer is ended."""
-MOST_OUTPUT = 64 * 1024
+MAX_OUTPUT_BYTES = 64 * 1024
 
 _GIST = re.compile(r"https://[^\s/]+/(?:[^\s/]+/)*(?P<id>[0-9a-f]{16,})(?!\S)")
 _ADDRESS = re.compile(r"https?://\S+")
@@ -72,13 +72,13 @@ async def share_session(
         if handler is None:
             return await _as_gist(file, cwd=cwd, env=env)
         try:
-            return _told(await handler(file))
-        except Exception as problem:  # it is the person's own code, which may fail in any way
-            log.warning("the share handler failed", exc_info=problem)
-            reason = one_line(str(problem)) or type(problem).__name__
+            return _to_shared(await handler(file))
+        except Exception as error:  # it is the person's own code, which may fail in any way
+            log.warning("the share handler failed", exc_info=error)
+            reason = one_line(str(error)) or type(error).__name__
             raise ShareFailed(
                 f"The share handler failed: {reason}", hint="The session was not shared."
-            ) from problem
+            ) from error
 
 
 def command_handler(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> ShareHandler:
@@ -88,7 +88,7 @@ def command_handler(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]
     """
 
     async def share(file: Path) -> Shared:
-        ended = await _run([*command, str(file)], cwd=cwd, env=env, timeout=LONGEST_UPLOAD)
+        ended = await _run([*command, str(file)], cwd=cwd, env=env, timeout=UPLOAD_TIMEOUT_SECONDS)
         if not ended.ok:
             raise ShareFailed(f"{command[0]} failed: {_complaint(ended)}")
         said = ended.output.decode("utf-8", "replace")
@@ -100,7 +100,7 @@ def command_handler(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]
     return share
 
 
-def _told(result: Shared | str | None) -> Shared:
+def _to_shared(result: Shared | str | None) -> Shared:
     match result:
         case Shared():
             return result
@@ -111,13 +111,13 @@ def _told(result: Shared | str | None) -> Shared:
 
 
 async def _as_gist(file: Path, *, cwd: Path, env: Mapping[str, str]) -> Shared:
-    check = await _gh(["auth", "status"], cwd=cwd, env=env, timeout=LONGEST_CHECK)
+    check = await _gh(["auth", "status"], cwd=cwd, env=env, timeout=CHECK_TIMEOUT_SECONDS)
     if check.timed_out or check.signal is not None:
         raise ShareFailed(f"GitHub CLI cannot be used: {_complaint(check)}")
     if not check.ok:
         raise ShareFailed("GitHub CLI is not logged in.", hint="Run 'gh auth login' first.")
     create = ["gist", "create", "--public=false", str(file)]
-    made = await _gh(create, cwd=cwd, env=env, timeout=LONGEST_UPLOAD)
+    made = await _gh(create, cwd=cwd, env=env, timeout=UPLOAD_TIMEOUT_SECONDS)
     if not made.ok:
         raise ShareFailed(f"Cannot create a gist: {_complaint(made)}")
     gist = _GIST.search(made.output.decode("utf-8", "replace"))
@@ -134,18 +134,18 @@ async def _gh(
 ) -> Finished:
     try:
         return await _run(["gh", *words], cwd=cwd, env=env, timeout=timeout)
-    except SpawnFailed as problem:
+    except SpawnFailed as error:
         raise ShareFailed(
             "GitHub CLI (gh) is not installed.",
             hint="Install it from https://cli.github.com/, or set a share handler.",
-        ) from problem
+        ) from error
 
 
 async def _run(
     command: Sequence[str], *, cwd: Path, env: Mapping[str, str], timeout: float
 ) -> Finished:
     return await run(
-        command, cwd=cwd, env=with_absolute_path(env), timeout=timeout, max_output=MOST_OUTPUT
+        command, cwd=cwd, env=with_absolute_path(env), timeout=timeout, max_output=MAX_OUTPUT_BYTES
     )
 
 
@@ -162,9 +162,9 @@ async def _temporary(name: str, page: bytes, env: Mapping[str, str]) -> AsyncIte
     """A file for the owner alone, in a folder that nobody else has; both are removed."""
     try:
         folder = Path(tempfile.mkdtemp(prefix="pi-share-", dir=env.get("TMPDIR") or None))
-    except OSError as problem:
-        reason = f"Cannot create a temporary folder: {problem.strerror or problem}."
-        raise ShareFailed(reason, hint="Check TMPDIR and the space that is left.") from problem
+    except OSError as error:
+        reason = f"Cannot create a temporary folder: {error.strerror or error}."
+        raise ShareFailed(reason, hint="Check TMPDIR and the space that is left.") from error
     try:
         replace_file(folder / name, page)
         yield folder / name

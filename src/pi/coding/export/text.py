@@ -23,7 +23,14 @@ from pi.ai.messages import (
 from pi.base.records import Record
 from pi.base.terminal_text import sanitise
 from pi.coding.export.outline import changes, subject, text_argument
-from pi.coding.export.transcript import Node, Transcript, dollars, model_name, said, unpadded
+from pi.coding.export.transcript import (
+    Node,
+    Transcript,
+    content_text,
+    dollars,
+    model_name,
+    strip_blank_lines,
+)
 from pi.coding.session.entries import (
     BashExecution,
     BranchSummaryMessage,
@@ -87,7 +94,7 @@ class _Writer:
         """What a node says."""
         match self._nodes[number].message:
             case UserMessage(content=content):
-                section = _section("User", said(content))
+                section = _section("User", content_text(content))
             case AssistantMessage() as answer:
                 heading = f"Assistant ({model_name(answer.provider, answer.model)})"
                 section = Section(heading=heading, parts=tuple(self._answer(number, answer)))
@@ -96,7 +103,7 @@ class _Writer:
             case BashExecution() as ran:
                 section = Section(heading="User ran a command", parts=_command(ran))
             case CustomMessage(custom_type=kind, content=content):
-                section = _section(f"Message of {kind}", said(content))
+                section = _section(f"Message of {kind}", content_text(content))
             case CompactionSummaryMessage(summary=summary, tokens_before=tokens):
                 section = _section(f"Compaction of {tokens:,} tokens", readable_summary(summary))
             case BranchSummaryMessage(summary=summary):
@@ -108,10 +115,10 @@ class _Writer:
     def _answer(self, number: int, answer: AssistantMessage) -> Iterator[Part]:
         for position, block in enumerate(answer.content):
             match block:
-                case Text(text=text) if unpadded(text):
-                    yield Part(kind="words", text=unpadded(text))
-                case Thinking(thinking=thought) if unpadded(thought):
-                    yield Part(kind="thinking", text=unpadded(thought))
+                case Text(text=text) if strip_blank_lines(text):
+                    yield Part(kind="words", text=strip_blank_lines(text))
+                case Thinking(thinking=thought) if strip_blank_lines(thought):
+                    yield Part(kind="thinking", text=strip_blank_lines(thought))
                 case ToolCall():
                     yield _call(block)
                     for result in self._results.get((number, position), ()):
@@ -119,24 +126,24 @@ class _Writer:
                         if result in self._branch and isinstance(message, ToolResultMessage):
                             yield _result(message)
         if answer.error_message:
-            yield Part(kind="error", text=unpadded(answer.error_message))
+            yield Part(kind="error", text=strip_blank_lines(answer.error_message))
 
 
 def _section(heading: str, text: str) -> Section:
-    words = unpadded(text)
+    words = strip_blank_lines(text)
     return Section(heading=heading, parts=(Part(kind="words", text=words),) if words else ())
 
 
 def _call(call: ToolCall) -> Part:
     title = f"{call.name} {subject(call)}".rstrip()
     if call.name in ("bash", "powershell") and (command := text_argument(call, "command")):
-        return Part(kind="call", title=title, text=unpadded(command), language=call.name)
+        return Part(kind="call", title=title, text=strip_blank_lines(command), language=call.name)
     arguments = json.dumps(call.arguments, indent=2, ensure_ascii=False)
     return Part(kind="call", title=title, text=arguments, language="json")
 
 
 def _result(message: ToolResultMessage) -> Part:
-    words = unpadded(said(message.content)) or "(no output)"
+    words = strip_blank_lines(content_text(message.content)) or "(no output)"
     if message.is_error:
         return Part(kind="error", text=words)
     if made := changes(message):
@@ -145,13 +152,13 @@ def _result(message: ToolResultMessage) -> Part:
 
 
 def _command(ran: BashExecution) -> tuple[Part, ...]:
-    output = unpadded(ran.output) or "(no output)"
+    output = strip_blank_lines(ran.output) or "(no output)"
     if ran.cancelled:
         output += "\n\n(command cancelled)"
     elif ran.exit_code:
         output += f"\n\nCommand exited with code {ran.exit_code}"
     return (
-        Part(kind="call", title="bash", text=unpadded(ran.command), language="bash"),
+        Part(kind="call", title="bash", text=strip_blank_lines(ran.command), language="bash"),
         Part(kind="result", text=output),
     )
 

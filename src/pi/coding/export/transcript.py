@@ -64,7 +64,7 @@ class Totals(Record):
         return Spent(what="", requests=sum(row.requests for row in self.rows), usage=usage)
 
 
-def add_up(entries: Iterable[Entry]) -> Totals:
+def sum_usage(entries: Iterable[Entry]) -> Totals:
     """What the entries have cost together."""
     rows: dict[str, Spent] = {}
     for entry in entries:
@@ -105,9 +105,9 @@ def dollars(spent: Spent) -> str:
 
 ROOT = -1
 """The parent of an entry that has none."""
-LONGEST_TITLE = 80
+MAX_TITLE = 80
 
-Place = tuple[int, int]
+CallPosition = tuple[int, int]
 """A tool call: the number of its answer's node, and its own among the blocks of the answer."""
 
 _LEADING_BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
@@ -120,7 +120,7 @@ class Node(Record):
     parent: int = ROOT
     """Always a smaller number: a parent that only comes later counts as none."""
     label: str = ""
-    call: Place | None = None
+    call: CallPosition | None = None
     """The tool call that this is the result of, if there is one above it."""
 
     @property
@@ -164,7 +164,7 @@ class Transcript(Record):
     """The model that answers at the leaf; empty if none was chosen yet."""
     thinking_level: str
     totals: Totals
-    results: Mapping[Place, tuple[int, ...]]
+    results: Mapping[CallPosition, tuple[int, ...]]
     """The results of every tool call: more than one where branches part below it."""
 
     @property
@@ -178,8 +178,8 @@ class Transcript(Record):
 
     def _beginning(self) -> str:
         messages = (node.message for node in self.nodes)
-        words = (one_line(said(m.content)) for m in messages if isinstance(m, UserMessage))
-        return shortened(next(filter(None, words), ""), LONGEST_TITLE)
+        words = (one_line(content_text(m.content)) for m in messages if isinstance(m, UserMessage))
+        return truncate_text(next(filter(None, words), ""), MAX_TITLE)
 
 
 def read_transcript(
@@ -216,7 +216,7 @@ def read_transcript(
         instructions=instructions or read_instructions(branch),
         model=_model(branch),
         thinking_level=_thinking_level(branch),
-        totals=add_up(entries),
+        totals=sum_usage(entries),
         results=_results(calls),
     )
 
@@ -233,19 +233,19 @@ def read_instructions(branch: Sequence[Entry]) -> Instructions:
     return Instructions(prompt=render(system), tools=final_tools(system))
 
 
-def unpadded(text: str) -> str:
+def strip_blank_lines(text: str) -> str:
     """``text`` without blank lines around it; the first line keeps its indentation."""
     return _LEADING_BLANK_LINES.sub("", text).rstrip()
 
 
-def said(content: str | Sequence[Text | Image]) -> str:
+def content_text(content: str | Sequence[Text | Image]) -> str:
     """The words of a message, with a note for every picture."""
     if isinstance(content, str):
         return content
     return "\n".join(part.text if isinstance(part, Text) else "[image]" for part in content)
 
 
-def shortened(text: str, most: int) -> str:
+def truncate_text(text: str, most: int) -> str:
     """``text``, cut to ``most`` characters with an ellipsis if it is longer."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
@@ -274,10 +274,10 @@ def _path(parents: Sequence[int], leaf: int) -> tuple[int, ...]:
     return tuple(reversed(path))
 
 
-def _calls(entries: Sequence[Entry], parents: Sequence[int]) -> dict[int, Place]:
+def _calls(entries: Sequence[Entry], parents: Sequence[int]) -> dict[int, CallPosition]:
     """For every tool result its call: the nearest one above it with the id that it names."""
-    places: dict[str, list[Place]] = {}
-    found: dict[int, Place] = {}
+    places: dict[str, list[CallPosition]] = {}
+    found: dict[int, CallPosition] = {}
     for number, entry in enumerate(entries):
         match entry:
             case MessageEntry(message=AssistantMessage() as answer):
@@ -298,8 +298,8 @@ def _is_above(upper: int, lower: int, parents: Sequence[int]) -> bool:
     return lower == upper
 
 
-def _results(calls: Mapping[int, Place]) -> dict[Place, tuple[int, ...]]:
-    results: dict[Place, tuple[int, ...]] = {}
+def _results(calls: Mapping[int, CallPosition]) -> dict[CallPosition, tuple[int, ...]]:
+    results: dict[CallPosition, tuple[int, ...]] = {}
     for number, place in calls.items():
         results[place] = (*results.get(place, ()), number)
     return results

@@ -18,8 +18,8 @@ from pi.base.records import UNREADABLE, Record
 from pi.base.terminal_text import one_line
 from pi.coding.packages.entries import KINDS, Kind, matches, plain_path
 from pi.coding.packages.source import (
-    LONGEST_NAME,
-    LONGEST_PATH,
+    MAX_NAME_BYTES,
+    MAX_PATH_BYTES,
     InstallFailed,
     is_too_long,
     normal_name,
@@ -27,29 +27,29 @@ from pi.coding.packages.source import (
 from pi.coding.resources.ignore import compile_glob
 from pi.coding.resources.prompts import template_files
 from pi.coding.resources.skills import SKIPPED_FOLDERS, skill_files
-from pi.coding.resources.sources import Warn, below, entries_of, is_file, theme_files
+from pi.coding.resources.sources import Warn, entries_of, is_file, theme_files, walk_below
 
 # Paths that stay where they belong.
 
 
-def inside(root: Path, path: Path) -> bool:
+def is_inside(root: Path, path: Path) -> bool:
     """Whether ``path``, with every link followed, is ``root`` or below it."""
     real = Path(os.path.realpath(path))
     return real.is_relative_to(os.path.realpath(root))
 
 
-def leads_out(entry: str) -> bool:
+def leads_outside(entry: str) -> bool:
     """Whether a path or pattern of a package starts elsewhere or goes up."""
     path = PureWindowsPath(entry)  # knows both kinds of slashes
     return bool(path.anchor) or PurePosixPath(entry).is_absolute() or ".." in path.parts
 
 
-def unusable(entry: str) -> str:
+def unusable_reason(entry: str) -> str:
     """Why a path or pattern of a package cannot be used; empty if it can.
 
     Looking for such a path would raise in some systems, and keep pi from starting.
     """
-    if leads_out(entry):
+    if leads_outside(entry):
         return "leads out of the package"
     if any(ord(letter) < 0x20 or 0x7F <= ord(letter) < 0xA0 for letter in entry):
         return "holds a control character"
@@ -58,9 +58,9 @@ def unusable(entry: str) -> str:
     return ""
 
 
-def must_be_inside(root: Path, target: Path) -> None:
+def require_inside(root: Path, target: Path) -> None:
     """Refuse to install or remove where links lead out of ``root``."""
-    if not inside(root, target.parent):
+    if not is_inside(root, target.parent):
         raise InstallFailed(
             f"{target} is not below {root}: a link on the way leads elsewhere.",
             hint="Remove that link and try again.",
@@ -73,10 +73,10 @@ def must_be_inside(root: Path, target: Path) -> None:
 Manifest: TypeAlias = Mapping[Kind, tuple[str, ...]]
 """Paths and patterns by kind, ``!`` before those that are left out."""
 
-MOST_KEY_PARTS = 64
+MAX_KEY_PARTS = 64
 """Of a dotted key such as ``tool.pi.extensions``."""
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
-_LONG_KEY = rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{MOST_KEY_PARTS}}}"
+_LONG_KEY = rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{MAX_KEY_PARTS}}}"
 
 _FILES = {"package.json": ("pi",), "pyproject.toml": ("tool", "pi"), "pi.toml": ()}
 """Files, and where in them the declaration stands."""
@@ -90,7 +90,7 @@ def read_package_manifest(folder: Path, warn: Warn) -> Manifest | None:
     """
     declared: dict[Kind, tuple[str, ...]] | None = None
     for name, keys in _FILES.items():
-        if not inside(folder, folder / name):
+        if not is_inside(folder, folder / name):
             warn(f"{folder / name} is a link that leads out of its package and is not used")
             continue
         said: object = _read(folder / name, warn)
@@ -114,15 +114,15 @@ def read_object(path: Path) -> Json:
         return {}
     try:
         return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=dict[str, Any])
-    except UNREADABLE as problem:
-        raise PiError(f"{path} cannot be read: {problem}") from problem
+    except UNREADABLE as error:
+        raise PiError(f"{path} cannot be read: {error}") from error
 
 
 def _read(path: Path, warn: Warn) -> Json | None:
     try:
         return read_object(path) if path.suffix == ".json" else read_toml(path)
-    except PiError as problem:
-        warn(f"{problem.message}; the folders of its package are used")
+    except PiError as error:
+        warn(f"{error.message}; the folders of its package are used")
         return None
 
 
@@ -133,8 +133,8 @@ def read_toml(path: Path) -> Json | None:
         return None
     try:
         return parse_toml(data.decode("utf-8"))
-    except ValueError as problem:  # also of a text that is not UTF-8
-        raise PiError(f"{path} cannot be read: {problem}") from problem
+    except ValueError as error:  # also of a text that is not UTF-8
+        raise PiError(f"{path} cannot be read: {error}") from error
 
 
 def parse_toml(text: str) -> Json:
@@ -143,11 +143,11 @@ def parse_toml(text: str) -> Json:
 
     # The parser takes a minute for 100 kB of ``a.a.a…``, because it copies the key at every dot.
     if re.search(_LONG_KEY, text):
-        raise ValueError(f"a key has more than {MOST_KEY_PARTS} parts")
+        raise ValueError(f"a key has more than {MAX_KEY_PARTS} parts")
     try:
         return tomllib.loads(text)
-    except RecursionError as problem:
-        raise ValueError("values are nested too deeply") from problem
+    except RecursionError as error:
+        raise ValueError("values are nested too deeply") from error
 
 
 def _is_list_of_texts(value: object) -> bool:
@@ -162,7 +162,7 @@ def _texts(value: object) -> tuple[str, ...]:
 Offered: TypeAlias = Mapping[Kind, tuple[str, ...]]
 """Paths below the package's root, with ``/``, by kind."""
 
-OURS, THEIRS = (".py",), (".ts", ".js")
+PYTHON_SUFFIXES, NODE_SUFFIXES = (".py",), (".ts", ".js")
 """Extensions that run here, and those that only the original can run."""
 _INDEXES = ("__init__.py", "index.ts", "index.js")
 _PATTERN = frozenset("*?[{")
@@ -203,7 +203,7 @@ def extension_files(folder: Path, warn: Warn) -> Iterator[Path]:
         if path.name.startswith((".", "_")) or path.name in SKIPPED_FOLDERS:
             continue
         if path.is_file():
-            if path.suffix in OURS + THEIRS and not path.name.endswith(".d.ts"):
+            if path.suffix in PYTHON_SUFFIXES + NODE_SUFFIXES and not path.name.endswith(".d.ts"):
                 yield path
         elif path.is_dir():
             yield from _folder_extension(path, warn)
@@ -235,17 +235,17 @@ def _declared(
     """What ``collect`` finds at the paths and patterns of a manifest."""
     usable = []
     for entry in entries:
-        if why := unusable(entry.removeprefix("!")):
+        if why := unusable_reason(entry.removeprefix("!")):
             shown = one_line(entry)[:_SHOWN]
             warn(f'{folder}: "{shown}" of {kind} {why} and is not used')
         else:
             usable.append(entry)
-    wanted = [entry for entry in usable if not entry.startswith("!")]
-    unwanted = [entry[1:] for entry in usable if entry.startswith("!")]
-    for entry in wanted:
+    included = [entry for entry in usable if not entry.startswith("!")]
+    excluded = [entry[1:] for entry in usable if entry.startswith("!")]
+    for entry in included:
         for found in (each for path in _meant(folder, plain_path(entry)) for each in collect(path)):
             name = found.relative_to(folder).as_posix()
-            if not any(matches(pattern, name) for pattern in unwanted):
+            if not any(matches(pattern, name) for pattern in excluded):
                 yield found
 
 
@@ -258,7 +258,9 @@ def _meant(folder: Path, entry: str) -> Iterator[Path]:
     while any(_PATTERN & set(part) for part in literal):
         literal.pop()
     pattern = compile_glob(entry)
-    own = below(folder.joinpath(*literal), enters=lambda path: path.name not in SKIPPED_FOLDERS)
+    own = walk_below(
+        folder.joinpath(*literal), enters=lambda path: path.name not in SKIPPED_FOLDERS
+    )
     for found in own:
         if pattern.fullmatch(found.relative_to(folder).as_posix()):
             yield found
@@ -280,7 +282,7 @@ def _relative(found: Iterable[Path], root: Path, warn: Warn) -> tuple[str, ...]:
     """Their names below ``root``; what links show a second time counts once."""
     kept: dict[str, str] = {}
     for path in found:
-        if inside(root, path):
+        if is_inside(root, path):
             kept.setdefault(os.path.realpath(path), path.relative_to(root).as_posix())
         else:
             warn(f"{path} is a link that leads out of its package and is not used")
@@ -292,7 +294,7 @@ def _relative(found: Iterable[Path], root: Path, warn: Warn) -> tuple[str, ...]:
 
 GROUP = "pi.extensions"
 """The entry points that name extensions."""
-_LONGEST_MODULE = LONGEST_NAME - len(".py")
+_LONGEST_MODULE = MAX_NAME_BYTES - len(".py")
 
 
 class Distribution(Record):
@@ -336,7 +338,7 @@ def is_entry_point(text: str) -> bool:
     attributes = rest.partition("[")[0].strip()
     return (
         all(name.isidentifier() and len(name.encode()) <= _LONGEST_MODULE for name in names)
-        and len(module) <= LONGEST_PATH
+        and len(module) <= MAX_PATH_BYTES
         and (not attributes or all(each.isidentifier() for each in attributes.split(".")))
     )
 
@@ -348,7 +350,7 @@ def module_file(folder: Path, entry_point: str) -> Path | None:
     module = entry_point.partition(":")[0].strip()
     path = folder.joinpath(*module.split("."))
     candidates = (path / "__init__.py", path.with_name(f"{path.name}.py"))
-    return next((each for each in candidates if is_file(each) and inside(folder, each)), None)
+    return next((each for each in candidates if is_file(each) and is_inside(folder, each)), None)
 
 
 def _folders(metadata: Path) -> Iterator[str]:

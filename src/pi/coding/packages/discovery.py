@@ -11,12 +11,12 @@ from pathlib import Path
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
 from pi.coding.packages.contents import (
-    THEIRS,
+    NODE_SUFFIXES,
     Offered,
     contents_of,
-    inside,
     installed_distribution,
     is_entry_point,
+    is_inside,
     module_file,
     offered_by,
 )
@@ -30,7 +30,7 @@ from pi.coding.packages.source import (
     PypiSource,
     Source,
 )
-from pi.coding.resources.sources import Place, Scope, Warn, is_there
+from pi.coding.resources.sources import Place, Scope, Warn, path_exists
 from pi.coding.settings.settings import Settings
 
 _SHOWN = 80
@@ -40,7 +40,7 @@ _SHOWN = 80
 class Layer(Record):
     """The packages that one settings file names."""
 
-    shelf: PackageLocation
+    location: PackageLocation
     entries: tuple[PackageEntry, ...] = ()
 
 
@@ -60,7 +60,7 @@ class Configured(Record):
     @property
     def installed(self) -> bool:
         """Whether it is there."""
-        return is_there(self.root)
+        return path_exists(self.root)
 
 
 class Package(Record):
@@ -135,13 +135,16 @@ class FoundPackages(Record):
 
 def layers_of(settings: Settings, agent_dir: Path, cwd: Path) -> tuple[Layer, ...]:
     """What settings name; those of a project count once they are read, which needs trust."""
-    shelves = (
+    locations = (
         PackageLocation(scope="project", base=cwd / ".pi"),
         PackageLocation(scope="user", base=agent_dir),
     )
     return tuple(
-        Layer(shelf=shelf, entries=tuple(read_entries(settings.layer(shelf.scope, ("packages",)))))
-        for shelf in shelves
+        Layer(
+            location=location,
+            entries=tuple(read_entries(settings.layer(location.scope, ("packages",)))),
+        )
+        for location in locations
     )
 
 
@@ -184,21 +187,21 @@ def open_package(configured: Configured, warn: Warn) -> Package:
     """
     try:
         offered = _offered(configured, warn)
-    except (OSError, ValueError, RecursionError) as problem:
-        warn(f"Package {configured.entry.source} is not used: {problem}")
+    except (OSError, ValueError, RecursionError) as error:
+        warn(f"Package {configured.entry.source} is not used: {error}")
         offered = {}
     chosen: dict[Kind, tuple[str, ...]] = {}
     for kind in KINDS:
         names = offered.get(kind, ())
-        wanted = own_choice(configured.entry, kind, names)
+        selected = own_choice(configured.entry, kind, names)
         if configured.delta is not None:
-            wanted = select(names, configured.delta.wishes.get(kind), base=wanted)
-        if wanted:
-            chosen[kind] = wanted
+            selected = select(names, configured.delta.filters.get(kind), base=selected)
+        if selected:
+            chosen[kind] = selected
     return Package(configured=configured, offered=offered, chosen=chosen)
 
 
-def must_be_usable(source: Source, root: Path) -> None:
+def require_usable(source: Source, root: Path) -> None:
     """Refuse to install a package of which the next start would warn; ``root`` holds it now."""
     problems: list[str] = []
     entry = PackageEntry(source=source.identity)
@@ -213,32 +216,34 @@ def must_be_usable(source: Source, root: Path) -> None:
 
 def own_choice(entry: PackageEntry, kind: Kind, offered: Sequence[str]) -> tuple[str, ...]:
     """What an entry chooses by itself."""
-    return select(offered, entry.wishes.get(kind), base=None if entry.autoload else ())
+    return select(offered, entry.filters.get(kind), base=None if entry.autoload else ())
 
 
 def _foreign(name: str) -> bool:
-    return name.endswith(THEIRS)
+    return name.endswith(NODE_SUFFIXES)
 
 
 def _of_layer(layer: Layer, warn: Warn) -> Iterator[Configured]:
-    shelf = layer.shelf
+    location = layer.location
     for entry in layer.entries:
         try:
-            source = entry.parsed(shelf.base)
-        except BadSource as problem:
-            warn(problem.message)
+            source = entry.parsed(location.base)
+        except BadSource as error:
+            warn(error.message)
             continue
-        root = shelf.target(source)
-        if isinstance(source, LocalSource) or inside(shelf.base, root):
+        root = location.target(source)
+        if isinstance(source, LocalSource) or is_inside(location.base, root):
             yield Configured(
                 entry=entry,
                 source=source,
-                scope=shelf.scope,
+                scope=location.scope,
                 root=root,
-                needs=shelf.needs(source) if isinstance(source, GitSource | LocalSource) else None,
+                needs=location.needs(source)
+                if isinstance(source, GitSource | LocalSource)
+                else None,
             )
         else:
-            warn(f"{root} is a link that leads out of {shelf.base} and is not used")
+            warn(f"{root} is a link that leads out of {location.base} and is not used")
 
 
 def _offered(configured: Configured, warn: Warn) -> Offered:

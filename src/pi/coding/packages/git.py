@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 from pi.base.records import Record
-from pi.coding.packages.discovery import must_be_usable
+from pi.coding.packages.discovery import require_usable
 from pi.coding.packages.programs import Programs
 from pi.coding.packages.pypi import arrivals, install_wheels, needed_wheels
 from pi.coding.packages.source import GitSource, InstallFailed, PackageLocation, without_password
-from pi.coding.packages.staging import Approve, Arrival, Outcome, exchange, settled
+from pi.coding.packages.staging import Approve, Arrival, Outcome, exchange, reason_to_skip
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}", re.IGNORECASE)
 
@@ -25,7 +25,7 @@ class Resolved(Record):
 
 async def install_git(
     source: GitSource,
-    shelf: PackageLocation,
+    location: PackageLocation,
     programs: Programs,
     work: Path,
     *,
@@ -34,8 +34,8 @@ async def install_git(
     approve: Approve,
 ) -> Outcome:
     """Check out what ``source`` means; with ``update``, only if that moves."""
-    target = shelf.target(source)
-    _must_be_free(shelf, target)
+    target = location.target(source)
+    _must_be_free(location, target)
     installed = await _installed(target, programs)
     if not source.is_local:
         programs.needs_network(without_password(source.url))
@@ -53,18 +53,18 @@ async def install_git(
         "merge-base", "--is-ancestor", resolved.commit, installed,
         cwd=new, objects=target / ".git" / "objects",
     )  # fmt: skip
-    nothing = settled(installed, resolved.commit, pinned=pinned, newer=newer, force=force)
-    if nothing is not None:
-        return nothing
+    skipped = reason_to_skip(installed, resolved.commit, pinned=pinned, newer=newer, force=force)
+    if skipped is not None:
+        return skipped
     commit = await _installed(new, programs)
-    must_be_usable(source, new)
-    needs = shelf.needs(source)
+    require_usable(source, new)
+    needs = location.needs(source)
     wheels = await needed_wheels(new, needs, programs, work, package=source.identity)
     itself = Arrival(name="/".join(source.place), version=commit, before=installed)
     await approve([itself, *arrivals(wheels, needs)])
     if wheels:
         (await install_wheels(wheels, work, programs)).replace(new / needs.name)
-    exchange(new, target, base=shelf.base, work=work)
+    exchange(new, target, base=location.base, work=work)
     return Outcome(change="fetched", before=installed, after=commit)
 
 
@@ -110,9 +110,9 @@ async def _installed(folder: Path, programs: Programs) -> str:
         return ""
 
 
-def _must_be_free(shelf: PackageLocation, target: Path) -> None:
+def _must_be_free(location: PackageLocation, target: Path) -> None:
     """Refuse to replace a folder that is not ours, or to put a checkout into another one."""
-    above = [folder for folder in target.parents if folder.is_relative_to(shelf.git)]
+    above = [folder for folder in target.parents if folder.is_relative_to(location.git)]
     for folder in above:
         if (folder / ".git").exists():
             raise InstallFailed(

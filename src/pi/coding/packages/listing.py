@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pi.base.terminal_text import one_line
-from pi.coding.packages.contents import THEIRS
+from pi.coding.packages.contents import NODE_SUFFIXES
 from pi.coding.packages.discovery import Configured, Package
 from pi.coding.packages.entries import Kind
 from pi.coding.packages.source import without_password
@@ -28,7 +28,7 @@ def list_lines(configured: Sequence[Configured]) -> Iterator[str]:
         if here:
             yield title
         for each in here:
-            changed = each.delta is not None or each.entry.wishes or not each.entry.autoload
+            changed = each.delta is not None or each.entry.filters or not each.entry.autoload
             yield f"  {source_name(each)}" + (" (filtered)" if changed else "")
             yield f"    {one_line(str(each.root))}" + ("" if each.installed else " (not installed)")
 
@@ -47,7 +47,7 @@ def config_lines(packages: Iterable[Package]) -> Iterator[str]:
 
 def resource_note(kind: Kind, name: str) -> str:
     """What is to be said of a resource that is of no use here."""
-    return " (needs the original)" if kind == "extensions" and name.endswith(THEIRS) else ""
+    return " (needs the original)" if kind == "extensions" and name.endswith(NODE_SUFFIXES) else ""
 
 
 def update_line(configured: Configured, outcome: Outcome) -> str:

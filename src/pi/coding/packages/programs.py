@@ -33,15 +33,15 @@ _REQUIREMENT = (
     rf"(?a)\s*(?P<name>{_NAME})\s*(?:{_EXTRAS})?\s*"
     rf"(?:{_VERSIONS}|\(\s*{_VERSIONS}\s*\))?\s*(?:{_MARKER})?"
 )
-_LONGEST = 1000
+_MAX_REQUIREMENT = 1000
 _SHOWN = 200
 
 
-def must_be_named(requirement: object, package: str) -> str:
+def require_index_name(requirement: object, package: str) -> str:
     """``requirement`` if it is a name with versions; ``InstallFailed`` names both otherwise."""
     if not isinstance(requirement, str):
         raise InstallFailed(f"{package} requires {requirement!r}, which is not text.")
-    if len(requirement) > _LONGEST or not re.fullmatch(_REQUIREMENT, requirement):
+    if len(requirement) > _MAX_REQUIREMENT or not re.fullmatch(_REQUIREMENT, requirement):
         raise not_from_an_index(requirement, package)
     return requirement
 
@@ -61,10 +61,10 @@ def not_from_an_index(requirement: str, package: str) -> InstallFailed:
     )
 
 
-SECONDS = 900.0
+TIMEOUT_SECONDS = 900.0
 """A large repository over a slow line; what takes longer hangs."""
-MOST_OUTPUT = 4_000_000
-_TOLD = 300
+MAX_OUTPUT_BYTES = 4_000_000
+_MAX_REASON = 300
 """Characters of a program's last words that a message shows."""
 
 _GIT_SAFE = (
@@ -177,10 +177,14 @@ class Programs(Record):
             raise _no_program(command[0])
         try:
             return await run(
-                [program, *command[1:]], cwd=cwd, env=env, timeout=SECONDS, max_output=MOST_OUTPUT
+                [program, *command[1:]],
+                cwd=cwd,
+                env=env,
+                timeout=TIMEOUT_SECONDS,
+                max_output=MAX_OUTPUT_BYTES,
             )
-        except SpawnFailed as problem:
-            raise InstallFailed(problem.message, hint=problem.hint) from problem
+        except SpawnFailed as error:
+            raise InstallFailed(error.message, hint=error.hint) from error
 
 
 def _quoted(path: Path) -> str:
@@ -202,7 +206,7 @@ def _output(program: str, doing: str, finished: Finished) -> str:
         return finished.output.decode("utf-8", "replace")
     if finished.timed_out:
         raise InstallFailed(
-            f"{program} {doing} took longer than {SECONDS / 60:.0f} minutes.",
+            f"{program} {doing} took longer than {TIMEOUT_SECONDS / 60:.0f} minutes.",
             hint="Nothing was changed: try again when the network is better.",
         )
     output, errors = _texts(finished)
@@ -220,7 +224,7 @@ def _last_words(said: str) -> str:
     marked = [_REASON.sub("", line) for line in lines if _REASON.match(line)]
     marked = [line for line in marked if line != _PIP_CRASHED]
     text = without_password("; ".join(marked[:2] or lines[-1:]))
-    return text[:_TOLD] or "it gave no reason"
+    return text[:_MAX_REASON] or "it gave no reason"
 
 
 # Which of two versions is the newer one, of npm's and of Python's. Pure.

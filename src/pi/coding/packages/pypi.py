@@ -15,16 +15,16 @@ from pi.base.errors import PiError
 from pi.base.processes.pip import ReportedWheel, read_report
 from pi.base.records import Record
 from pi.coding.packages.contents import installed_distribution, read_object, read_toml
-from pi.coding.packages.discovery import must_be_usable
+from pi.coding.packages.discovery import require_usable
 from pi.coding.packages.programs import (
     Programs,
     is_newer,
-    must_be_named,
     not_from_an_index,
+    require_index_name,
     requirement_name,
 )
 from pi.coding.packages.source import InstallFailed, PackageLocation, PypiSource, normal_name
-from pi.coding.packages.staging import Approve, Arrival, Outcome, exchange, settled
+from pi.coding.packages.staging import Approve, Arrival, Outcome, exchange, reason_to_skip
 
 RECORD = "pi-install.json"
 """In the folder of a package: its wheels with their hashes."""
@@ -45,7 +45,7 @@ class Wheel(Record):
 
 async def install_pypi(
     source: PypiSource,
-    shelf: PackageLocation,
+    location: PackageLocation,
     programs: Programs,
     work: Path,
     *,
@@ -54,29 +54,33 @@ async def install_pypi(
     approve: Approve,
 ) -> Outcome:
     """Install what ``source`` names, or the latest; with ``update``, only if that moves."""
-    target = shelf.target(source)
+    target = location.target(source)
     found = installed_distribution(target, source.name)
     installed = found.version if found is not None else ""
     if installed and source.pinned and installed == source.version and not force:
         return Outcome(change="pinned" if update else "current", before=installed, after=installed)
     wheels = await resolve([source.requirement], programs, work, package=source.identity)
-    wanted = next((wheel.version for wheel in wheels if wheel.name == source.name), "")
-    if not wanted:
+    available = next((wheel.version for wheel in wheels if wheel.name == source.name), "")
+    if not available:
         raise InstallFailed(
             f"{source.requirement} is part of the Python that pi runs in.",
             hint="Its extensions are found without being installed as a package.",
         )
-    nothing = settled(
-        installed, wanted, pinned=source.pinned, newer=is_newer(wanted, installed), force=force
+    skipped = reason_to_skip(
+        installed,
+        available,
+        pinned=source.pinned,
+        newer=is_newer(available, installed),
+        force=force,
     )
-    if nothing is not None:
-        return nothing
-    must_be_known(wheels, target)
+    if skipped is not None:
+        return skipped
+    require_unchanged(wheels, target)
     await approve(arrivals(wheels, target))
     new = await install_wheels(wheels, work, programs)
-    must_be_usable(source, new)
-    exchange(new, target, base=shelf.base, work=work)
-    return Outcome(change="fetched", before=installed, after=wanted)
+    require_usable(source, new)
+    exchange(new, target, base=location.base, work=work)
+    return Outcome(change="fetched", before=installed, after=available)
 
 
 async def resolve(
@@ -127,7 +131,7 @@ async def install_wheels(wheels: Sequence[Wheel], work: Path, programs: Programs
     return new
 
 
-def must_be_known(wheels: Sequence[Wheel], target: Path) -> None:
+def require_unchanged(wheels: Sequence[Wheel], target: Path) -> None:
     """Refuse a wheel that was here before under the same version with another content."""
     kept = read_object(target / RECORD).get("wheels")
     for wheel in wheels:
@@ -172,12 +176,12 @@ def declared_needs(root: Path, package: str) -> tuple[str, ...]:
         return ()
     try:
         project = (read_toml(root / "pyproject.toml") or {}).get("project")
-    except PiError as problem:
-        raise InstallFailed(problem.message) from problem
+    except PiError as error:
+        raise InstallFailed(error.message) from error
     needs = project.get("dependencies", []) if isinstance(project, dict) else []
     if not isinstance(needs, list):
         raise InstallFailed(f'The "dependencies" in pyproject.toml of {package} are not a list.')
-    return tuple(must_be_named(need, package) for need in needs)
+    return tuple(require_index_name(need, package) for need in needs)
 
 
 async def needed_wheels(
@@ -189,5 +193,5 @@ async def needed_wheels(
     """
     needs = declared_needs(root, package)
     wheels = await resolve(needs, programs, work, package=package) if needs else []
-    must_be_known(wheels, target)
+    require_unchanged(wheels, target)
     return wheels

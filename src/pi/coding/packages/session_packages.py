@@ -34,15 +34,15 @@ TEMPORARY = "temporary"
 
 
 class PackageStores(Record):
-    """The shelves of a person in a project, and what fills them."""
+    """The locations of a person in a project, and what fills them."""
 
     agent_dir: Path
     cwd: Path
     programs: Programs
     clock: Clock
 
-    def shelf(self, scope: Scope) -> PackageLocation:
-        """The shelf of a scope."""
+    def location(self, scope: Scope) -> PackageLocation:
+        """The location of a scope."""
         bases = {
             "user": self.agent_dir,
             "project": self.cwd / ".pi",
@@ -53,7 +53,7 @@ class PackageStores(Record):
     def store(self, scope: Scope) -> PackageStore:
         """What installs to it."""
         lock = self.agent_dir / LOCK
-        return PackageStore(self.shelf(scope), self.programs, lock=lock, clock=self.clock)
+        return PackageStore(self.location(scope), self.programs, lock=lock, clock=self.clock)
 
 
 async def fetch_missing(
@@ -83,16 +83,16 @@ async def _fetch(
             return
         report(f"Installing {name}...")
         await store.update(configured, approve=announce)
-    except PiError as problem:
-        report(f"Warning: {name} was not installed: {problem.explain()}")
+    except PiError as error:
+        report(f"Warning: {name} was not installed: {error.explain()}")
     else:
         report(f"Installed {name}")
 
 
-def layer_for_one_run(texts: Sequence[str], cwd: Path, shelf: PackageLocation) -> Layer:
+def layer_for_one_run(texts: Sequence[str], cwd: Path, location: PackageLocation) -> Layer:
     """The packages among what ``-e`` names, which no settings name."""
     absolute = (_absolute(text, cwd) for text in texts if is_package(text, cwd))
-    return Layer(shelf=shelf, entries=tuple(PackageEntry(source=text) for text in absolute))
+    return Layer(location=location, entries=tuple(PackageEntry(source=text) for text in absolute))
 
 
 def is_package(text: str, cwd: Path) -> bool:
@@ -110,7 +110,7 @@ def is_package(text: str, cwd: Path) -> bool:
 
 
 def _absolute(text: str, cwd: Path) -> str:
-    """A source that means the same wherever its shelf is."""
+    """A source that means the same wherever its location is."""
     source = parse_source(text, cwd)
     return str(source.path) if isinstance(source, LocalSource) else text
 

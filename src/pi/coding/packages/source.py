@@ -165,8 +165,8 @@ def parse_source(text: str, base: Path) -> Source:
         return _git(text, text)
     try:
         return LocalSource(path=Path(os.path.normpath(base / Path(text).expanduser())))
-    except RuntimeError as problem:  # ~somebody who does not exist
-        raise _bad(text, str(problem)) from problem
+    except RuntimeError as error:  # ~somebody who does not exist
+        raise _bad(text, str(error)) from error
 
 
 def stored_form(source: Source, text: str, base: Path) -> str:
@@ -220,8 +220,8 @@ def _git(text: str, rest: str) -> GitSource:
     try:
         parts = urlsplit(rest)
         host, port = parts.hostname or "", parts.port
-    except ValueError as problem:
-        raise _bad(text, str(problem)) from problem
+    except ValueError as error:
+        raise _bad(text, str(error)) from error
     path, ref = _split_ref(parts.path)
     if (parts.username or "").startswith("-"):
         raise _bad(text, "ssh would take the name of the user for an option")
@@ -266,7 +266,7 @@ def _bad(text: str, why: str) -> BadSource:
 # Where packages are kept: one folder for each kind of source, below each settings file.
 
 
-NEEDS = ".pi-needs"
+REQUIREMENTS_FOLDER = ".pi-needs"
 
 
 class PackageLocation(Record):
@@ -291,10 +291,10 @@ class PackageLocation(Record):
     def needs(self, source: GitSource | LocalSource) -> Path:
         """Where that which a package in a folder needs of the Python index is, or would be."""
         if isinstance(source, GitSource):
-            return self.target(source) / NEEDS  # so that both change together
+            return self.target(source) / REQUIREMENTS_FOLDER  # so that both change together
         number = crc32(source.identity.encode("utf-8", "surrogateescape"))
         # Cut, so that the number fits into the longest name that a file system allows.
-        return self.base / NEEDS / f"{source.path.name[:50]}-{number:08x}"
+        return self.base / REQUIREMENTS_FOLDER / f"{source.path.name[:50]}-{number:08x}"
 
     @property
     def npm(self) -> Path:
@@ -312,14 +312,14 @@ class PackageLocation(Record):
         return self.base / "pypi"
 
 
-LONGEST_NAME, LONGEST_PATH = 255, 2000
+MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 2000
 """Bytes. Linux allows 4096 for a path, of which the folder above a package takes its part."""
 
 
 def is_too_long(path: str) -> bool:
     """Whether a path, or one of the names in it, is longer than common file systems allow."""
     encoded = path.encode("utf-8", "surrogatepass")
-    return len(encoded) > LONGEST_PATH or max(map(len, encoded.split(b"/"))) > LONGEST_NAME
+    return len(encoded) > MAX_PATH_BYTES or max(map(len, encoded.split(b"/"))) > MAX_NAME_BYTES
 
 
 def normal_name(name: str) -> str:

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 from pi.base.files import private_directory, read_regular
 from pi.base.records import Record
-from pi.coding.packages.contents import must_be_inside
+from pi.coding.packages.contents import require_inside
 from pi.coding.packages.source import InstallFailed
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ def staging(base: Path) -> Iterator[Path]:
 
 def exchange(new: Path, target: Path, *, base: Path, work: Path) -> None:
     """Put ``new`` in the place of ``target``, which is below ``base``; ``work`` is a staging."""
-    must_be_inside(base, target)
+    require_inside(base, target)
     private_directory(target.parent)
     is_there = os.path.lexists(target)
     try:
@@ -60,11 +60,11 @@ def exchange(new: Path, target: Path, *, base: Path, work: Path) -> None:
         if is_there:
             target.replace(work / _OLD)
         new.replace(target)
-    except OSError as problem:
+    except OSError as error:
         raise InstallFailed(
-            f"Cannot replace {target}: {problem.strerror or problem}.",
+            f"Cannot replace {target}: {error.strerror or error}.",
             hint="Check the permissions of that folder; what was there is still there.",
-        ) from problem
+        ) from error
 
 
 def interrupted_work(base: Path) -> list[Path]:
@@ -72,7 +72,7 @@ def interrupted_work(base: Path) -> list[Path]:
     return sorted(base.glob(f"{PREFIX}*"))
 
 
-def tidy(base: Path) -> None:
+def clean_up_interrupted(base: Path) -> None:
     """Remove what interrupted work has left in ``base``; for whoever has the lock."""
     for left in interrupted_work(base):
         _take_back(left, base)
@@ -100,7 +100,7 @@ def _take_back(work: Path, base: Path) -> None:
         if not (note := work / name).is_file():
             continue
         target = base / read_regular(note).decode()
-        must_be_inside(base, target)
+        require_inside(base, target)
         if os.path.lexists(target) and (name == _ADDED or os.path.lexists(old)):
             target.replace(work / _UNDONE)
         if os.path.lexists(old):
@@ -114,8 +114,8 @@ def _make_writable(remove: Callable[[str], Any], path: str, _: object) -> None:
             if not place.is_symlink():
                 place.chmod(place.stat().st_mode | stat.S_IRWXU)
         remove(path)
-    except OSError as problem:
-        log.info("%s", problem)
+    except OSError as error:
+        log.info("%s", error)
 
 
 # What an installation or update brings, and what came of it.
@@ -154,18 +154,18 @@ async def approve_all(arrivals: Sequence[Arrival]) -> None:
     """Ask no question."""
 
 
-def settled(
-    installed: str, wanted: str, *, pinned: bool, newer: bool, force: bool
+def reason_to_skip(
+    installed: str, available: str, *, pinned: bool, newer: bool, force: bool
 ) -> Outcome | None:
     """Why nothing has to be fetched; ``None`` if something has to.
 
-    ``newer`` says whether ``wanted`` is above what is installed. A version that the person names
+    ``newer`` says whether ``available`` is above what is installed. A version that the person names
     is brought even if it is a lower one; what merely is the latest never takes us back. ``force``
     fetches again what is here.
     """
-    if not installed or (installed == wanted and force):
+    if not installed or (installed == available and force):
         return None
-    if installed == wanted:
+    if installed == available:
         return Outcome(change="current", before=installed, after=installed)
     if not pinned and not newer:
         return Outcome(change="kept", before=installed, after=installed)

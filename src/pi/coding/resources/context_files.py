@@ -40,8 +40,8 @@ def find_context_files(
             continue
         try:
             read.append(ContextFile(path=str(path), content=read_text(path)))
-        except BadResource as problem:
-            warn(f"Could not read {path}: {problem.message}")
+        except BadResource as error:
+            warn(f"Could not read {path}: {error.message}")
     return ContextFiles(files=tuple(read))
 
 
@@ -96,8 +96,8 @@ def text_or_file(value: str, cwd: Path) -> str:
         return value
     try:
         return read_text(path)
-    except BadResource as problem:
-        raise BadResource(f"Cannot read {path}: {problem.message}.", hint=problem.hint) from problem
+    except BadResource as error:
+        raise BadResource(f"Cannot read {path}: {error.message}.", hint=error.hint) from error
 
 
 def _first(folders: Sequence[Path], name: str, warn: Warn) -> str:
@@ -105,6 +105,6 @@ def _first(folders: Sequence[Path], name: str, warn: Warn) -> str:
         if is_file(folder / name):
             try:
                 return read_text(folder / name)
-            except BadResource as problem:
-                warn(f"Could not read {folder / name}: {problem.message}")
+            except BadResource as error:
+                warn(f"Could not read {folder / name}: {error.message}")
     return ""

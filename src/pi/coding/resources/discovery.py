@@ -23,8 +23,8 @@ from pi.coding.resources.sources import (
     Place,
     Scope,
     Warn,
-    is_there,
     named_places,
+    path_exists,
     repository_of,
 )
 
@@ -127,7 +127,7 @@ class ResourceOptions(Record):
     prompt_paths: tuple[str, ...] = ()
     system_prompt: str | None = None
     append_system_prompt: tuple[str, ...] = ()
-    brought: ProvidedResources = ProvidedResources()
+    provided: ProvidedResources = ProvidedResources()
     """Come first, and need no trust: nothing of them is read here."""
 
 
@@ -164,53 +164,53 @@ class ResourceSearch(Record):
     extra_prompts: tuple[Place, ...] = ()
 
 
-def discover(wanted: ResourceOptions, where: ResourceSearch) -> Resources:
+def discover(options: ResourceOptions, where: ResourceSearch) -> Resources:
     """Look everywhere once. Only what is trusted is opened."""
     warnings: list[str] = []
     context = ContextFiles()
-    if wanted.context_files:
+    if options.context_files:
         context = find_context_files(
             where.cwd, where.agent_dir, trusts=where.trusts, warn=warnings.append
         )
-    brought = wanted.brought
+    provided = options.provided
     prompt_files = find_prompt_files(
         where.cwd,
         where.agent_dir,
         trusted=where.trusted,
-        system=wanted.system_prompt,
-        append=wanted.append_system_prompt,
+        system=options.system_prompt,
+        append=options.append_system_prompt,
         warn=warnings.append,
     )
     return Resources(
-        context=replace(context, files=brought.context + context.files),
-        prompt_files=replace(prompt_files, append=brought.append_prompt or prompt_files.append),
+        context=replace(context, files=provided.context + context.files),
+        prompt_files=replace(prompt_files, append=provided.append_prompt or prompt_files.append),
         skills=(
-            *(FoundSkill(skill=skill, source=INLINE) for skill in brought.skills),
-            *_admitted_skills(wanted, where, warnings.append),
+            *(FoundSkill(skill=skill, source=INLINE) for skill in provided.skills),
+            *_admitted_skills(options, where, warnings.append),
         ),
-        prompts=brought.prompts + _admitted_prompts(wanted, where, warnings.append),
+        prompts=provided.prompts + _admitted_prompts(options, where, warnings.append),
         warnings=tuple(warnings),
     )
 
 
 def _admitted_skills(
-    wanted: ResourceOptions, where: ResourceSearch, warn: Warn
+    options: ResourceOptions, where: ResourceSearch, warn: Warn
 ) -> tuple[FoundSkill, ...]:
     selections = _selections(where, "skills")
     places = [
-        *named_places(wanted.skill_paths, where.cwd),
-        *(_skill_places(where, selections) if wanted.skills else ()),
+        *named_places(options.skill_paths, where.cwd),
+        *(_skill_places(where, selections) if options.skills else ()),
     ]
     return find_skills(_existing(places, "Skill", warn), warn, partial(_admits, selections))
 
 
 def _admitted_prompts(
-    wanted: ResourceOptions, where: ResourceSearch, warn: Warn
+    options: ResourceOptions, where: ResourceSearch, warn: Warn
 ) -> tuple[PromptTemplate, ...]:
     selections = _selections(where, "prompts")
     places = [
-        *named_places(wanted.prompt_paths, where.cwd),
-        *(_prompt_places(where, selections) if wanted.prompts else ()),
+        *named_places(options.prompt_paths, where.cwd),
+        *(_prompt_places(where, selections) if options.prompts else ()),
     ]
     there = _existing(places, "Prompt template", warn)
     return find_prompts(there, warn, partial(_admits, selections))
@@ -254,7 +254,7 @@ def _listed(selections: Sequence[Selection]) -> Iterator[Place]:
 def _existing(places: Sequence[Place], what: str, warn: Warn) -> Iterator[Place]:
     """Places that are there; of those that somebody has named, others are told."""
     for place in places:
-        if place.source == "auto" or is_there(place.path):
+        if place.source == "auto" or path_exists(place.path):
             yield place
         else:
             warn(f"{what} {place.path} does not exist.")

@@ -19,16 +19,22 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from pi.base.files import read_regular
-from pi.coding.resources.sources import MOST_BELOW, below, entries_of, is_folder, repository_of
+from pi.coding.resources.sources import (
+    MAX_TREE_ENTRIES,
+    entries_of,
+    is_folder,
+    repository_of,
+    walk_below,
+)
 
 log = logging.getLogger(__name__)
 
 
-LONGEST = 4096
+MAX_PATTERN_LENGTH = 4096
 """Characters of a pattern, after which no path of an operating system is left to match."""
-MOST_ALTERNATIVES = 256
+MAX_ALTERNATIVES = 256
 """How many patterns the braces of one may stand for."""
-MOST_EXPANDED = 32_768
+MAX_EXPANDED_LENGTH = 32_768
 """Characters of all of them together, with those on the way."""
 
 _FOLDERS = ["*", "*"]
@@ -75,14 +81,14 @@ def expand_braces(pattern: str) -> list[str]:
                 text[:start] + choice + text[end + 1 :]
                 for choice in reversed(_choices(text[start + 1 : end]))
             )
-        if len(waiting) + len(expanded) > MOST_ALTERNATIVES or looked_at > MOST_EXPANDED:
-            raise PatternTooLarge(f"its braces stand for more than {MOST_ALTERNATIVES} patterns")
+        if len(waiting) + len(expanded) > MAX_ALTERNATIVES or looked_at > MAX_EXPANDED_LENGTH:
+            raise PatternTooLarge(f"its braces stand for more than {MAX_ALTERNATIVES} patterns")
     return expanded
 
 
 def _checked(pattern: str) -> str:
-    if len(pattern) > LONGEST:
-        raise PatternTooLarge(f"it is longer than {LONGEST} characters")
+    if len(pattern) > MAX_PATTERN_LENGTH:
+        raise PatternTooLarge(f"it is longer than {MAX_PATTERN_LENGTH} characters")
     return pattern
 
 
@@ -213,9 +219,9 @@ GIT_FILE = ".gitignore"
 OTHER_FILES = (".ignore", ".rgignore")
 """Rules of search tools; they hold outside of a repository too and beat git's."""
 
-LARGEST = 1024 * 1024
+MAX_RULE_FILE_BYTES = 1024 * 1024
 """Bytes of a rule file."""
-MOST_RULES = 10_000
+MAX_RULES = 10_000
 """Rules of one file that count; every name is compared with all of them."""
 
 
@@ -275,7 +281,7 @@ class IgnoreTree:
 def parse_rules(text: str, *, base: str = "", lead: str = "") -> Rules:
     """The rules of a file; lines that say nothing are left out."""
     rules = (_rule(line, base, lead) for line in text.splitlines())
-    return tuple(islice((rule for rule in rules if rule is not None), MOST_RULES))
+    return tuple(islice((rule for rule in rules if rule is not None), MAX_RULES))
 
 
 def is_ignored(path: str, rules: Rules, *, is_folder: bool) -> bool:
@@ -295,15 +301,17 @@ def rules_in(folder: Path, names: Iterable[str], *, base: str = "", lead: str = 
     rules: Rules = ()
     for name in names:
         try:
-            text = read_regular(folder / name, most=LARGEST).decode("utf-8-sig", "replace")
+            text = read_regular(folder / name, most=MAX_RULE_FILE_BYTES).decode(
+                "utf-8-sig", "replace"
+            )
         except (FileNotFoundError, NotADirectoryError):
             continue
-        except OSError as problem:
-            log.warning("The rules in %s are not used: %s", folder / name, problem.strerror)
+        except OSError as error:
+            log.warning("The rules in %s are not used: %s", folder / name, error.strerror)
             continue
         found = parse_rules(text, base=base, lead=lead)
-        if len(found) == MOST_RULES:
-            log.warning("Only the first %d rules of %s are used", MOST_RULES, folder / name)
+        if len(found) == MAX_RULES:
+            log.warning("Only the first %d rules of %s are used", MAX_RULES, folder / name)
         rules += found
     return rules
 
@@ -360,12 +368,12 @@ def matching_paths(folder: Path, pattern: str) -> list[Path]:
     try:
         for alternative in expand_braces(pattern):
             found |= names.matching(folder, alternative)
-    except _Enough:
+    except _TooManyNames:
         log.warning("%s in %s means too much; not all is used", pattern, folder)
     return sorted(found)
 
 
-class _Enough(Exception):
+class _TooManyNames(Exception):
     """So many names were looked at that the rest is left out."""
 
 
@@ -373,7 +381,7 @@ class _Names:
     """Looks at names, up to a limit for all alternatives of a pattern."""
 
     def __init__(self) -> None:
-        self._left = MOST_BELOW
+        self._left = MAX_TREE_ENTRIES
 
     def matching(self, folder: Path, pattern: str) -> set[Path]:
         """What a pattern without braces names."""
@@ -387,7 +395,7 @@ class _Names:
         if part == "**":
             for place in places:
                 yield place
-                yield from (path for path in self._counted(below(place)) if is_folder(path))
+                yield from (path for path in self._counted(walk_below(place)) if is_folder(path))
         elif not _WILD & set(part):
             paths = self._counted(place / part for place in places)
             yield from (path for path in paths if os.path.lexists(path))
@@ -401,5 +409,5 @@ class _Names:
         for path in paths:
             self._left -= 1
             if self._left < 0:
-                raise _Enough
+                raise _TooManyNames
             yield path

@@ -22,8 +22,8 @@ from pi.coding.resources.sources import (
     Warn,
     entries_of,
     is_file,
-    is_there,
     parse_document,
+    path_exists,
     read_text,
     repository_of,
     split_front_matter,
@@ -155,8 +155,8 @@ def load_kind(
 def _parsed(kind: ResourceKind, path: Path, warn: Warn) -> Any:
     try:
         return kind.parse(read_text(path), path)
-    except BadResource as problem:
-        warn(f"{path} was not used as one of the {kind.name}: {problem.message}")
+    except BadResource as error:
+        warn(f"{path} was not used as one of the {kind.name}: {error.message}")
         return None
 
 
@@ -184,8 +184,8 @@ def parse_rule(text: str, path: Path) -> Rule:
     """The rule of a file; of front matter that is no YAML, lines of ``name: value`` count."""
     try:
         document = parse_document(text)
-    except BadResource as problem:
-        log.warning("%s: %s; only simple lines of it are used", path, problem.message)
+    except BadResource as error:
+        log.warning("%s: %s; only simple lines of it are used", path, error.message)
         document = _by_lines(text)
     meta = document.meta
     words = (meta.get(name) for name in ("condition", "ttsr_trigger", "ttsrTrigger"))
@@ -240,7 +240,7 @@ def _cline(where: Where) -> Iterator[Path]:
     """The nearest one here or above: a folder of rules, or a single file."""
     for directory in (where.cwd, *where.cwd.parents):
         found = directory / CLINE_RULES
-        if is_there(found):
+        if path_exists(found):
             # One above the project may be anybody's, and counts by its own directory.
             if directory == where.home or where.trusts(directory):
                 yield from _files(found) if found.is_dir() else (found,)

@@ -16,8 +16,8 @@ from pi.coding.resources.sources import (
     Place,
     SourceInfo,
     Warn,
+    admit_all,
     entries_of,
-    everything,
     is_file,
     parse_document,
     read_document,
@@ -58,7 +58,7 @@ class PromptTemplate(Record):
 
 
 def find_prompts(
-    places: Iterable[Place], warn: Warn, admits: Admits = everything
+    places: Iterable[Place], warn: Warn, admits: Admits = admit_all
 ) -> tuple[PromptTemplate, ...]:
     """Every template of ``places`` that is admitted; of two with one name the first counts."""
     found: dict[str, PromptTemplate] = {}
@@ -68,8 +68,8 @@ def find_prompts(
                 continue
             try:
                 template = _template(path, read_document(path), place.info(path))
-            except BadResource as problem:
-                warn(f"Prompt template {path} was not loaded: {problem.message}")
+            except BadResource as error:
+                warn(f"Prompt template {path} was not loaded: {error.message}")
                 continue
             if (known := found.get(template.name)) is not None:
                 warn(f'Prompt "{template.name}" at {path} is hidden by {known.source.path}')

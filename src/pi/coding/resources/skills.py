@@ -18,8 +18,8 @@ from pi.coding.resources.sources import (
     Place,
     SourceInfo,
     Warn,
+    admit_all,
     entries_of,
-    everything,
     is_file,
     is_folder,
     parse_document,
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SKILL_FILE = "SKILL.md"
-LONGEST_NAME, LONGEST_DESCRIPTION = 64, 1024
+MAX_NAME, MAX_DESCRIPTION = 64, 1024
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", ".git", ".venv", "venv"})
 IGNORE_FILES = (".gitignore", ".ignore", ".fdignore")
 """Say what below them is no skill; those above a search speak of installed packages, too."""
-DEEPEST = 8
-MOST_FOLDERS = 2000
+MAX_DEPTH = 8
+MAX_FOLDERS = 2000
 """Folders of one search; a link to the root of the file system may be among them."""
 _NAME = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 
@@ -50,7 +50,7 @@ class FoundSkill(Record):
 
 
 def find_skills(
-    places: Iterable[Place], warn: Warn, admits: Admits = everything
+    places: Iterable[Place], warn: Warn, admits: Admits = admit_all
 ) -> tuple[FoundSkill, ...]:
     """Every skill of ``places`` that is admitted; of two with one name the first counts."""
     found: dict[str, FoundSkill] = {}
@@ -76,8 +76,8 @@ def load_skill(path: Path, warn: Warn) -> Skill | None:
     try:
         document = read_document(path)
         return _skill(path, document, warn)
-    except BadResource as problem:
-        warn(f"Skill {path} was not loaded: {problem.message}")
+    except BadResource as error:
+        warn(f"Skill {path} was not loaded: {error.message}")
         return None
 
 
@@ -95,7 +95,7 @@ def skill_files(root: Path) -> Iterator[Path]:
     else:
         folder = _Folder(root)
         yield from _loose(folder)
-        yield from _folders(folder, DEEPEST, {os.path.realpath(root)})
+        yield from _folders(folder, MAX_DEPTH, {os.path.realpath(root)})
 
 
 def _skill(path: Path, document: Document, warn: Warn) -> Skill:
@@ -108,11 +108,11 @@ def _skill(path: Path, document: Document, warn: Warn) -> Skill:
     if not isinstance(description, str) or not description.strip():
         raise BadResource("description is required")
     description = description.strip()
-    if len(name) > LONGEST_NAME or re.fullmatch(_NAME, name) is None:
-        allowed = f"a-z, 0-9 and single hyphens, at most {LONGEST_NAME} characters"
+    if len(name) > MAX_NAME or re.fullmatch(_NAME, name) is None:
+        allowed = f"a-z, 0-9 and single hyphens, at most {MAX_NAME} characters"
         warn(f'Skill {path}: the name "{name}" should be {allowed}')
-    if len(description) > LONGEST_DESCRIPTION:
-        warn(f"Skill {path}: the description is longer than {LONGEST_DESCRIPTION} characters")
+    if len(description) > MAX_DESCRIPTION:
+        warn(f"Skill {path}: the description is longer than {MAX_DESCRIPTION} characters")
     return Skill(
         name=name,
         description=description,
@@ -166,7 +166,7 @@ def _folders(root: _Folder, depth: int, seen: set[str]) -> Iterator[Path]:
         elif depth > 1 and (real := os.path.realpath(folder)) not in seen:
             # Once each: folders with links to each other would be met in every possible order.
             seen.add(real)
-            if len(seen) > MOST_FOLDERS:
+            if len(seen) > MAX_FOLDERS:
                 log.warning("%s: no skills are looked for in so many folders", folder)
                 return
             yield from _folders(root.below(folder), depth - 1, seen)

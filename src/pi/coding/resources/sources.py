@@ -76,7 +76,7 @@ Admits: TypeAlias = Callable[[Path, Place], bool]
 """Whether something that was found in a place may be used."""
 
 
-def everything(path: Path, place: Place) -> bool:
+def admit_all(path: Path, place: Place) -> bool:
     """Admits all."""
     return True
 
@@ -87,9 +87,9 @@ def everything(path: Path, place: Place) -> bool:
 # methods of ``Path`` raise there, the functions of ``os.path`` do not.
 
 
-MOST_ENTRIES = 10_000
+MAX_ENTRIES = 10_000
 """Names of one folder that are looked at."""
-MOST_BELOW = 50_000
+MAX_TREE_ENTRIES = 50_000
 """Names of all folders below one that are looked at for a pattern."""
 
 
@@ -97,19 +97,21 @@ def entries_of(folder: Path) -> list[Path]:
     """What lies in a folder, in the order of names; nothing where there is none to look at."""
     try:
         with os.scandir(folder) as found:
-            names = [entry.name for entry in islice(found, MOST_ENTRIES + 1)]
+            names = [entry.name for entry in islice(found, MAX_ENTRIES + 1)]
     except OSError:
         return []
-    if len(names) > MOST_ENTRIES:
-        log.warning("%s has more than %d entries; the rest is not used", folder, MOST_ENTRIES)
+    if len(names) > MAX_ENTRIES:
+        log.warning("%s has more than %d entries; the rest is not used", folder, MAX_ENTRIES)
         names.pop()
     return [folder / name for name in sorted(names)]
 
 
-def below(folder: Path, *, enters: Callable[[Path], bool] = lambda path: True) -> Iterator[Path]:
+def walk_below(
+    folder: Path, *, enters: Callable[[Path], bool] = lambda path: True
+) -> Iterator[Path]:
     """What lies in a folder and those below it, a folder before what is in it.
 
-    Links are not followed, and after ``MOST_BELOW`` entries it ends with a warning: a link to the
+    Links are not followed, and after ``MAX_TREE_ENTRIES`` entries it ends with a warning: a link to the
     root of the file system may stand where a small folder is expected.
     """
     waiting, count = [folder], 0
@@ -118,8 +120,8 @@ def below(folder: Path, *, enters: Callable[[Path], bool] = lambda path: True) -
         inner: list[Path] = []
         for path in entries_of(here):
             count += 1
-            if count > MOST_BELOW:
-                log.warning("%s holds more than %d entries", folder, MOST_BELOW)
+            if count > MAX_TREE_ENTRIES:
+                log.warning("%s holds more than %d entries", folder, MAX_TREE_ENTRIES)
                 return
             if enters(path):
                 yield path
@@ -128,7 +130,7 @@ def below(folder: Path, *, enters: Callable[[Path], bool] = lambda path: True) -
         waiting += reversed(inner)
 
 
-def is_there(path: Path) -> bool:
+def path_exists(path: Path) -> bool:
     """Whether there is something that may be seen."""
     return os.path.exists(path)  # noqa: PTH110
 
@@ -138,7 +140,7 @@ def is_file(path: Path) -> bool:
 
     A pipe or a device counts, so that whoever reads it gets an error and can name it.
     """
-    return is_there(path) and not is_folder(path)
+    return path_exists(path) and not is_folder(path)
 
 
 def is_folder(path: Path) -> bool:
@@ -153,23 +155,23 @@ def theme_files(folder: Path) -> Iterator[Path]:
 
 def repository_of(folder: Path) -> Path | None:
     """The folder at or above ``folder`` that is a git repository."""
-    return next((each for each in (folder, *folder.parents) if is_there(each / ".git")), None)
+    return next((each for each in (folder, *folder.parents) if path_exists(each / ".git")), None)
 
 
 # Markdown files that begin with YAML between two lines of dashes.
 
 
 _FENCED = r"(?s)---[ \t]*\n(?P<yaml>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)(?P<body>.*)"
-LARGEST_FRONT_MATTER = 64 * 1024
+MAX_FRONT_MATTER = 64 * 1024
 """Characters of YAML."""
-LARGEST_EXPANDED = 4 * 1024 * 1024
+MAX_EXPANDED_FRONT_MATTER = 4 * 1024 * 1024
 """Characters to which aliases may expand it; the parser itself copies without a bound."""
-MOST_INDICATORS = 20
+MAX_NESTED_INDICATORS = 20
 """Nested ``-`` or ``?`` on one line: the parser recurses for each and crashes at some thousands."""
 _ANCHORS = r"(?<![^\s,\[{:])&([^\s,\[\]{}]+)"
 _ALIASES = r"(?<![^\s,\[{:])\*([^\s,\[\]{}]+)"
-_NESTED = rf"(?m)^[ \t]*(?:[-?][ \t]+){{{MOST_INDICATORS + 1}}}"
-LARGEST = 1_000_000
+_NESTED = rf"(?m)^[ \t]*(?:[-?][ \t]+){{{MAX_NESTED_INDICATORS + 1}}}"
+MAX_FILE_BYTES = 1_000_000
 """Bytes; whatever is larger is no text that somebody wrote for a prompt."""
 
 
@@ -196,8 +198,8 @@ def parse_document(text: str) -> Document:
 
     try:
         meta = parse_yaml(front) if front.strip() else {}
-    except ValueError as problem:
-        raise BadResource(f"the front matter is not valid YAML ({problem})") from problem
+    except ValueError as error:
+        raise BadResource(f"the front matter is not valid YAML ({error})") from error
     if not isinstance(meta, dict):
         raise BadResource("the front matter is not a list of names and values")
     named = {str(name): value for name, value in meta.items()}
@@ -206,17 +208,19 @@ def parse_document(text: str) -> Document:
 
 def _check_bounds(front: str) -> None:
     """Refuse YAML that is small and takes gigabytes or the whole stack, before it is parsed."""
-    if len(front) > LARGEST_FRONT_MATTER:
-        raise BadResource(f"the front matter is larger than {LARGEST_FRONT_MATTER} characters")
+    if len(front) > MAX_FRONT_MATTER:
+        raise BadResource(f"the front matter is larger than {MAX_FRONT_MATTER} characters")
     if re.search(_NESTED, front):
-        raise BadResource(f"the front matter nests more than {MOST_INDICATORS} lists on one line")
+        raise BadResource(
+            f"the front matter nests more than {MAX_NESTED_INDICATORS} lists on one line"
+        )
     # At worst each alias doubles everything before it. Emphasis (*so*) and globs are no aliases.
     anchors = {name.rstrip(":") for name in re.findall(_ANCHORS, front)}
     aliases = sum(name.rstrip(":") in anchors for name in re.findall(_ALIASES, front))
-    if len(front) << aliases > LARGEST_EXPANDED:
+    if len(front) << aliases > MAX_EXPANDED_FRONT_MATTER:
         raise BadResource(
             f"the front matter has {aliases} YAML aliases, which may expand to more than "
-            f"{LARGEST_EXPANDED >> 20} MiB; write the values out"
+            f"{MAX_EXPANDED_FRONT_MATTER >> 20} MiB; write the values out"
         )
 
 
@@ -235,10 +239,10 @@ def read_document(path: Path) -> Document:
 def read_text(path: Path) -> str:
     """What a file says; ``BadResource`` when it cannot be read or is no text."""
     try:
-        data = read_regular(path, most=LARGEST)
-    except OSError as problem:
-        raise BadResource(problem.strerror or str(problem)) from problem
+        data = read_regular(path, most=MAX_FILE_BYTES)
+    except OSError as error:
+        raise BadResource(error.strerror or str(error)) from error
     try:
         return data.decode()
-    except UnicodeDecodeError as problem:
-        raise BadResource("the file is not UTF-8 text") from problem
+    except UnicodeDecodeError as error:
+        raise BadResource("the file is not UTF-8 text") from error

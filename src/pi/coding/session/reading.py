@@ -147,7 +147,7 @@ def read_file(path: Path) -> list[bytes]:
 
 
 def lines_of(file: BinaryIO) -> Iterator[bytes | None]:
-    """The lines of a file; ``None`` for one of more than ``LONGEST_LINE``, which is not kept."""
+    """The lines of a file; ``None`` for one of more than ``MAX_LINE_BYTES``, which is not kept."""
     if os.fstat(file.fileno()).st_size <= LONGEST_LINE:
         yield from file  # twice as fast, and nearly every file is small
         return

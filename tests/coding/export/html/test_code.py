@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.base.terminal_text import sanitise
-from pi.coding.export.html.markup import LONGEST_BLOCK, Painter, diff
+from pi.coding.export.html.markup import MAX_BLOCK, Painter, diff
 
 
 def text_of(markup: str) -> str:
@@ -49,7 +49,7 @@ def test_a_page_colours_only_so_much() -> None:
 
     assert "span" in painter.block("return 1", "python")
     assert "span" not in painter.block("return 2", "python")
-    assert "span" not in Painter().block("1 " * LONGEST_BLOCK, "python")
+    assert "span" not in Painter().block("1 " * MAX_BLOCK, "python")
 
 
 @pytest.mark.parametrize("language", ["python", "bash", "json", "console", "diff", "html", "make"])

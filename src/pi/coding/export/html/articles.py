@@ -25,7 +25,7 @@ from pi.base.records import Record
 from pi.coding.export.html.markup import Html, Painter, Value, diff, esc, join, picture, tag
 from pi.coding.export.html.rich_text import rich_text
 from pi.coding.export.outline import OutlineRow, changes, subject, text_argument
-from pi.coding.export.transcript import Node, Transcript, model_name, unpadded
+from pi.coding.export.transcript import Node, Transcript, model_name, strip_blank_lines
 from pi.coding.session.entries import (
     BashExecution,
     BranchSummaryMessage,
@@ -124,7 +124,7 @@ def _result(call: ToolCall, result: Result, painter: Painter) -> Html:
 def _part(part: Text | Image, painter: Painter, *, file: str) -> Html:
     if isinstance(part, Image):
         return image(part)
-    text = unpadded(part.text)
+    text = strip_blank_lines(part.text)
     return painter.block(text, file=file) if text else Html("")
 
 
@@ -266,7 +266,7 @@ class Articles:
         return join(
             (
                 self._painter.block(ran.command, "bash", before="$ "),
-                self._painter.block(unpadded(ran.output) or "(no output)"),
+                self._painter.block(strip_blank_lines(ran.output) or "(no output)"),
                 tag("p", esc(", ".join(filter(None, notes))), class_="note"),
             )
         )
@@ -280,7 +280,7 @@ class Articles:
         )
 
     def _words(self, text: str) -> Html:
-        return tag("div", rich_text(unpadded(text), self._painter), class_="words")
+        return tag("div", rich_text(strip_blank_lines(text), self._painter), class_="words")
 
 
 def _way(sign: str, meaning: str, to: Sequence[int]) -> Html:

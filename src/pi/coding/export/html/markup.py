@@ -108,7 +108,7 @@ def picture_url(address: str) -> str:
 # Code in colours, and changes to it.
 
 
-LONGEST_BLOCK = 50_000
+MAX_BLOCK = 50_000
 """Characters of one block beyond which it stays plain."""
 BUDGET = 600_000
 """Characters of one page that are coloured: a second or two of work. The rest stays plain."""
@@ -135,7 +135,7 @@ class Painter:
         return tag("pre", tag("code", esc(before), painted), class_="code")
 
     def _paint(self, code: str, language: str, file: str) -> Html:
-        if not (language or file) or len(code) > min(LONGEST_BLOCK, self._left):
+        if not (language or file) or len(code) > min(MAX_BLOCK, self._left):
             return esc(code)
         lexer = _of_file(file.replace("\\", "/").rsplit("/", 1)[-1]) if file else _of_name(language)
         if lexer is None:

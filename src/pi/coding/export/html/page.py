@@ -100,7 +100,7 @@ def _tool(tool: Tool, painter: Painter) -> Html:
     )
 
 
-DEEPEST = 6
+MAX_INDENT = 6
 """Forks by which a row of the outline is indented at most."""
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
@@ -134,7 +134,7 @@ def render_page(transcript: Transcript) -> str:
 
 
 def _link(row: OutlineRow, *, here: bool) -> Html:
-    classes = (row.kind, f"d{min(row.depth, DEEPEST)}", "here" if here else "")
+    classes = (row.kind, f"d{min(row.depth, MAX_INDENT)}", "here" if here else "")
     return tag(
         "a",
         esc(row.text or row.kind),
