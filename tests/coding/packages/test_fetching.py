@@ -47,10 +47,10 @@ async def test_what_is_missing_is_fetched_and_told(
 
     assert told == [
         "Installing npm:tips...",
-        "npm:tips brings tips 1.0.0",
+        "npm:tips installs tips 1.0.0",
         "Installed npm:tips",
         f"Installing {repository.source}...",
-        f"{repository.source} brings file{repository.folder} {commit[:12]}",
+        f"{repository.source} installs file{repository.folder} {commit[:12]}",
         f"Installed {repository.source}",
     ]
     assert again == []

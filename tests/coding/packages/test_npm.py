@@ -140,8 +140,8 @@ async def test_a_machine_without_npm_is_told_what_to_do(
         await brought(location, replace(programs, npm_command=("no-such-npm",)))
 
     assert caught.value.explain() == (
-        "Packages of npm are fetched with no-such-npm, which was not found. "
-        "Install Node.js, or name the program as `npmCommand` in the settings."
+        "no-such-npm was not found; packages of npm need it. "
+        "Install Node.js, or set `npmCommand` in the settings."
     )
 
 

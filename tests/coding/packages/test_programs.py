@@ -67,7 +67,7 @@ async def test_the_last_words_of_a_failure_are_told_without_passwords(
 
 
 async def test_a_missing_git_is_told(programs: Programs, tmp_path: Path) -> None:
-    with pytest.raises(InstallFailed, match="git, which was not found"):
+    with pytest.raises(InstallFailed, match="git was not found"):
         await replace(programs, environ={"PATH": str(tmp_path)}).git("x", cwd=tmp_path)
 
 

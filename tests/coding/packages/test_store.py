@@ -213,7 +213,7 @@ async def test_a_package_is_forgotten_even_if_its_files_cannot_go(
 
     target = tmp_path / "agent" / "npm" / "node_modules" / "tips"
     assert listed(store) is None
-    assert warnings == [f"{target} was left: npm uninstall failed: locked"]
+    assert warnings == [f"{target} was not removed: npm uninstall failed: locked"]
 
 
 async def test_an_update_fetches_what_is_missing_too(
@@ -312,7 +312,7 @@ async def test_only_one_installs_at_a_time(
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("theirs.ts", "Extensions in TypeScript or JavaScript run in the original."),
+        ("theirs.ts", "Extensions in TypeScript or JavaScript run in the original pi."),
         ("my_tips-1.0-py3-none-any.whl", "pi install pypi:my-tips`."),
         ("tips.tgz", "a single file must end with .py."),
     ],

@@ -64,7 +64,7 @@ async def test_a_command_that_takes_long_becomes_a_job_where_that_is_wanted(
     told = str(session.facts.messages()[-2])
     await session.close()
 
-    assert "The command runs on as job bash-1. You will be told when it ends." in told
+    assert "The command runs on as job bash-1. You will be notified when it ends." in told
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ async def test_a_job_returns_at_once_and_its_end_is_told(bench: Bench, tmp_path:
     result = await use(tool, command=script, **{"async": True})
 
     assert result == ToolResult.of(
-        "The command runs on as job bash-1. You will be told when it ends.",
+        "The command runs on as job bash-1. You will be notified when it ends.",
         details={"jobId": "bash-1", "state": "running"},
     )
     job = bench.jobs.get("bash-1")
@@ -137,7 +137,7 @@ async def test_a_command_that_takes_long_becomes_a_job_and_a_quick_one_does_not(
 
     assert await text_of(tool, command="echo quick") == "quick\n"
     assert await text_of(tool, command="echo begun; sleep 600") == (
-        "begun\n\n\nThe command runs on as job bash-2. You will be told when it ends."
+        "begun\n\n\nThe command runs on as job bash-2. You will be notified when it ends."
     )
     assert len(bench.jobs.running) == 1
 

@@ -1,4 +1,4 @@
-"""The tree of a session without what nobody looks for: rows to choose a place from."""
+"""The outline of a session: rows of its tree, and the subjects and changes of tool calls."""
 
 from __future__ import annotations
 
@@ -17,16 +17,13 @@ from pi.coding.session.entries import (
     SessionMessage,
 )
 
-# What a tool call is about, and what it changed: what can be told of it without its views.
-
-
 SUBJECT_ARGUMENTS = ("command", "path", "file_path", "pattern", "query", "url", "name", "prompt")
-"""Arguments that tell most about a call, the best one first."""
+"""Arguments that describe a call, the most descriptive first."""
 MAX_SUBJECT = 160
 
 
 def subject(call: ToolCall) -> str:
-    """The argument that tells most about a call, on one line; empty if there is none."""
+    """Return the most descriptive argument of a call on one line; empty if there is none."""
     for name in SUBJECT_ARGUMENTS:
         value = call.arguments.get(name)
         if isinstance(value, str) and value.strip():
@@ -35,7 +32,7 @@ def subject(call: ToolCall) -> str:
 
 
 def text_argument(call: ToolCall, *names: str) -> str:
-    """The first of the arguments that is a text; empty if none is."""
+    """Return the first of the arguments that is a text; empty if none is."""
     for name in names:
         if isinstance(value := call.arguments.get(name), str):
             return value
@@ -43,13 +40,13 @@ def text_argument(call: ToolCall, *names: str) -> str:
 
 
 def changes(result: ToolResultMessage) -> str:
-    """The changed lines of a file, each with its sign and number; empty if nothing was changed."""
+    """Return the diff of a result, with signs and line numbers; empty if there is none."""
     made = result.details.get("diff") if isinstance(result.details, dict) else None
     return made if isinstance(made, str) else ""
 
 
 def _window(call: ToolCall) -> str:
-    """Which lines of a file are meant, as ``:10-19``."""
+    """Return the line range of a call, such as ``:10-19``."""
     first, count = call.arguments.get("offset"), call.arguments.get("limit")
     if not isinstance(first, int) and not isinstance(count, int):
         return ""
@@ -61,21 +58,21 @@ MAX_ROW = 100
 
 
 class OutlineRow(Record):
-    """A place in the conversation."""
+    """A row for a node of the conversation."""
 
     node: int
     depth: int
-    """How many forks are above it."""
+    """Number of forks above it."""
     siblings: tuple[int, ...]
-    """The nodes among which one chooses here, itself included; empty where there is no fork."""
+    """The nodes of the fork, including itself; empty without a fork."""
     kind: str
     text: str
 
 
 def build_outline(transcript: Transcript) -> dict[int, OutlineRow]:
-    """A row for every node that is drawn by itself, by its number, in the order of a tree.
+    """Return a row for every node that is rendered separately, by number, in tree order.
 
-    A subtree comes directly after its root, subtrees in the order of the file.
+    A subtree comes directly after its root, subtrees in file order.
     """
     nodes = transcript.nodes
     above = _rows_above(nodes)
@@ -95,7 +92,7 @@ def build_outline(transcript: Transcript) -> dict[int, OutlineRow]:
 
 
 def _rows_above(nodes: Sequence[Node]) -> dict[int, int]:
-    """For every node that has a row, the nearest one above it that has one too."""
+    """Return the nearest ancestor with a row for every node that has a row."""
     nearest: list[int] = []
     for node in nodes:
         parent = node.parent
@@ -120,7 +117,7 @@ def _row(number: int, node: Node, depth: int, siblings: Sequence[int]) -> Outlin
 
 
 def _described(message: SessionMessage | None) -> tuple[str, str]:
-    """What kind of place a message is, and what it says."""
+    """Return the kind of a row and its text."""
     match message:
         case UserMessage(content=content):
             described = "user", content_text(content)

@@ -1,4 +1,4 @@
-"""Passing a session on: through a handler of the person's own, or as a secret gist."""
+"""Shares a session through a handler of the user, or as a secret gist."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ log = logging.getLogger(__name__)
 VIEWER_VARIABLE = "PI_SHARE_VIEWER_URL"
 DEFAULT_VIEWER = "https://pi.dev/session/"
 GH_VARIABLES = ("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
-"""Credentials of GitHub's own program, which gets them although a provider may use them, too."""
+"""Credentials that gh gets, although they are withheld from other commands."""
 CHECK_TIMEOUT_SECONDS, UPLOAD_TIMEOUT_SECONDS = 30.0, 300.0
-"""Seconds after which a program that does not answer is ended."""
+"""Time after which a program is terminated."""
 MAX_OUTPUT_BYTES = 64 * 1024
 
 _GIST = re.compile(r"https://[^\s/]+/(?:[^\s/]+/)*(?P<id>[0-9a-f]{16,})(?!\S)")
@@ -36,18 +36,18 @@ _ADDRESS = re.compile(r"https?://\S+")
 
 
 class Shared(Record):
-    """Where a session can be seen now. Every address is complete: show it without cutting it."""
+    """Addresses of a shared session. Show them without truncation."""
 
     url: str = ""
-    """What to open; empty if the handler does not say."""
+    """The page; empty if the handler returns none."""
     gist_url: str = ""
     message: str = "Session shared"
     warning: str = ""
-    """What the person should know, although it came to a good end."""
+    """A warning for the user about a successful share."""
 
 
 ShareHandler: TypeAlias = Callable[[Path], Awaitable[Shared | str | None]]
-"""Takes the page's file, which is removed afterwards; gives its address, or more, or nothing."""
+"""Takes the page's file, which is removed afterwards; returns its address, a record, or nothing."""
 
 
 async def share_session(
@@ -60,9 +60,9 @@ async def share_session(
     also: Redact | None = None,
     instructions: Instructions | None = None,
 ) -> Shared:
-    """Make a page of the session, without its secrets, and pass it on.
+    """Render a redacted page of the session and share it. Raises ``ShareFailed``.
 
-    What the handler does not take goes nowhere else: the person has chosen it instead of a gist.
+    There is no fallback from a failed handler to a gist: the user has chosen the handler.
     Cancelling ends the upload.
     """
     name = default_name(file_of(session))
@@ -73,7 +73,7 @@ async def share_session(
             return await _as_gist(file, cwd=cwd, env=env)
         try:
             return _to_shared(await handler(file))
-        except Exception as error:  # it is the person's own code, which may fail in any way
+        except Exception as error:  # code of the user, which may raise anything
             log.warning("the share handler failed", exc_info=error)
             reason = one_line(str(error)) or type(error).__name__
             raise ShareFailed(
@@ -82,9 +82,9 @@ async def share_session(
 
 
 def command_handler(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> ShareHandler:
-    """A handler that runs a command with the page's file as its last word.
+    """Return a handler that runs a command with the page's file as its last argument.
 
-    The last address that it prints is the page's; without one, what it prints is the message.
+    The last URL in its output is the page's; without one, the output is the message.
     """
 
     async def share(file: Path) -> Shared:
@@ -159,12 +159,12 @@ def _complaint(ended: Finished) -> str:
 
 @asynccontextmanager
 async def _temporary(name: str, page: bytes, env: Mapping[str, str]) -> AsyncIterator[Path]:
-    """A file for the owner alone, in a folder that nobody else has; both are removed."""
+    """Yield a private file in a new private folder; both are removed."""
     try:
         folder = Path(tempfile.mkdtemp(prefix="pi-share-", dir=env.get("TMPDIR") or None))
     except OSError as error:
         reason = f"Cannot create a temporary folder: {error.strerror or error}."
-        raise ShareFailed(reason, hint="Check TMPDIR and the space that is left.") from error
+        raise ShareFailed(reason, hint="Check TMPDIR and the free disk space.") from error
     try:
         replace_file(folder / name, page)
         yield folder / name

@@ -1,4 +1,4 @@
-"""A branch as sections of text, for every form that is read from top to bottom."""
+"""Renders the current branch as sections of Markdown or plain text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from pi.coding.session.entries import (
 )
 
 View: TypeAlias = Literal["screen", "model"]
-"""Whose: the person's, or the model's, who is shown other messages of extensions and commands."""
+"""What the screen shows, or what the model sees; extension messages and commands differ."""
 
 
 class Part(Record):
@@ -52,14 +52,14 @@ class Part(Record):
 
 
 class Section(Record):
-    """What one message says, with the results of its tool calls."""
+    """A message with the results of its tool calls."""
 
     heading: str
     parts: tuple[Part, ...]
 
 
 def sections(transcript: Transcript, view: View) -> Iterator[Section]:
-    """The branch at which the session stands; results come directly after their calls."""
+    """Yield the sections of the current branch; results come directly after their calls."""
     branch = transcript.branch()
     writer = _Writer(transcript, frozenset(branch))
     for number in branch:
@@ -83,7 +83,7 @@ def _is_shown(node: Node, view: View) -> bool:
 
 
 class _Writer:
-    """Writes nodes of a transcript; results that are not on ``branch`` are left out."""
+    """Converts nodes to sections; results that are not on ``branch`` are omitted."""
 
     def __init__(self, transcript: Transcript, branch: frozenset[int]) -> None:
         self._nodes = transcript.nodes
@@ -91,7 +91,7 @@ class _Writer:
         self._branch = branch
 
     def section(self, number: int) -> Section:
-        """What a node says."""
+        """Return the section of a node."""
         match self._nodes[number].message:
             case UserMessage(content=content):
                 section = _section("User", content_text(content))
@@ -163,18 +163,15 @@ def _command(ran: BashExecution) -> tuple[Part, ...]:
     )
 
 
-# A branch as Markdown.
-
-
 _BEYOND = "\n\n."
-"""A paragraph after a text: code that reaches it was not closed."""
+"""A paragraph appended as a probe: a code block that includes it was not closed."""
 _FENCE = re.compile(rb"`+|~+")
 _FENCES = re.compile(r"`{3,}")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&])")
 
 
 def render_markdown(transcript: Transcript) -> str:
-    """The conversation as the screen shows it, as Markdown in which no HTML is active."""
+    """Render the conversation as on the screen, as Markdown without active HTML."""
     paragraphs = [
         *_markdown_heading(transcript),
         *map(_markdown_section, sections(transcript, "screen")),
@@ -219,7 +216,7 @@ def _markdown_part(part: Part) -> str:
 
 
 def _fenced(text: str, language: str = "") -> str:
-    """A block of code, with a fence that is longer than any in the text."""
+    """Return a code block with a fence that is longer than any in the text."""
     text = sanitise(text)
     longest = max((len(run) for run in _FENCES.findall(text)), default=2)
     fence = "`" * (longest + 1)
@@ -227,17 +224,17 @@ def _fenced(text: str, language: str = "") -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text on one line in which nothing is Markdown."""
+    """Return the text on one line with Markdown escaped."""
     return _SPECIAL.sub(r"\\\1", " ".join(sanitise(text).split()))
 
 
 def _harmless(text: str) -> str:
-    """Somebody's Markdown in which what looks like HTML is text, and which ends where it ends."""
+    """Return foreign Markdown with HTML escaped and its last code block closed."""
     return _closed(_without_html(sanitise(text)))
 
 
 def _without_html(markdown: str) -> str:
-    # What has become text may have hidden more: each turn leaves fewer signs to look at.
+    # Escaping may expose more HTML. The loop ends, because each pass leaves fewer "<".
     while places := _html_in(markdown):
         source = bytearray(markdown.encode())
         for place in reversed(places):
@@ -255,7 +252,7 @@ def _html_in(markdown: str) -> list[slice]:
 
 
 def _closed(markdown: str) -> str:
-    """Markdown with an end to its last block of code, in which an answer may have been cut off."""
+    """Close the last code block, in which an answer may have been cut off."""
     followed = (markdown + _BEYOND).encode()
     for event, place in pyromark.events_with_range(markdown + _BEYOND):
         match event:
@@ -265,17 +262,14 @@ def _closed(markdown: str) -> str:
     return markdown
 
 
-# A branch as plain text: what ``/dump`` puts on the clipboard.
-
-
 NOTHING_TO_DUMP = "No messages to dump yet."
-"""What a person is told when the text is empty."""
+"""Message to the user when the text is empty."""
 
 _NAMES = {"thinking": "Thinking", "result": "Result", "error": "Error"}
 
 
 def render_text(transcript: Transcript) -> str:
-    """What the model was told and what was said, as text; empty if nothing was said."""
+    """Render instructions and conversation as text for ``/dump``; empty without messages."""
     spoken = [_plain_section(section) for section in sections(transcript, "model")]
     if not spoken:
         return ""
@@ -283,12 +277,12 @@ def render_text(transcript: Transcript) -> str:
 
 
 def _plain_heading(transcript: Transcript) -> Iterator[str]:
-    told = transcript.instructions
-    if told.prompt:
-        yield _headed("System prompt", told.prompt)
+    instructions = transcript.instructions
+    if instructions.prompt:
+        yield _headed("System prompt", instructions.prompt)
     yield f"Model: {transcript.model or 'none'}\nThinking: {transcript.thinking_level}"
-    if told.tools:
-        yield _headed("Tools", "\n\n".join(map(_tool, told.tools)))
+    if instructions.tools:
+        yield _headed("Tools", "\n\n".join(map(_tool, instructions.tools)))
 
 
 def _tool(tool: Tool) -> str:

@@ -1,4 +1,4 @@
-"""What a package offers: found by what it declares or by its folders, without running anything."""
+"""Reads what a package offers from its manifest or its folders. No code of it is run."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ from pi.coding.resources.prompts import template_files
 from pi.coding.resources.skills import SKIPPED_FOLDERS, skill_files
 from pi.coding.resources.sources import Warn, entries_of, is_file, theme_files, walk_below
 
-# Paths that stay where they belong.
-
 
 def is_inside(root: Path, path: Path) -> bool:
     """Whether ``path``, with every link followed, is ``root`` or below it."""
@@ -39,15 +37,15 @@ def is_inside(root: Path, path: Path) -> bool:
 
 
 def leads_outside(entry: str) -> bool:
-    """Whether a path or pattern of a package starts elsewhere or goes up."""
-    path = PureWindowsPath(entry)  # knows both kinds of slashes
+    """Whether a path or pattern of a package is absolute or contains ``..``."""
+    path = PureWindowsPath(entry)  # splits at both kinds of slashes
     return bool(path.anchor) or PurePosixPath(entry).is_absolute() or ".." in path.parts
 
 
 def unusable_reason(entry: str) -> str:
-    """Why a path or pattern of a package cannot be used; empty if it can.
+    """Return why a path or pattern of a package cannot be used; empty if it can.
 
-    Looking for such a path would raise in some systems, and keep pi from starting.
+    Accessing such a path raises on some systems, which would prevent a start.
     """
     if leads_outside(entry):
         return "leads out of the package"
@@ -59,34 +57,31 @@ def unusable_reason(entry: str) -> str:
 
 
 def require_inside(root: Path, target: Path) -> None:
-    """Refuse to install or remove where links lead out of ``root``."""
+    """Raise ``InstallFailed`` if links on the way to ``target`` lead out of ``root``."""
     if not is_inside(root, target.parent):
         raise InstallFailed(
-            f"{target} is not below {root}: a link on the way leads elsewhere.",
+            f"{target} is not below {root}: a link on the way leads out of it.",
             hint="Remove that link and try again.",
         )
 
 
-# What a package declares, in package.json, pyproject.toml or pi.toml. Read, never run.
-
-
 Manifest: TypeAlias = Mapping[Kind, tuple[str, ...]]
-"""Paths and patterns by kind, ``!`` before those that are left out."""
+"""Paths and patterns by kind; ``!`` excludes."""
 
 MAX_KEY_PARTS = 64
-"""Of a dotted key such as ``tool.pi.extensions``."""
+"""Parts of a dotted key such as ``tool.pi.extensions``."""
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _LONG_KEY = rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{MAX_KEY_PARTS}}}"
 
 _FILES = {"package.json": ("pi",), "pyproject.toml": ("tool", "pi"), "pi.toml": ()}
-"""Files, and where in them the declaration stands."""
+"""Manifest files, and the key of the declaration in them."""
 
 
 def read_package_manifest(folder: Path, warn: Warn) -> Manifest | None:
-    """What the files of ``folder`` declare; ``None`` without a declaration, or with a broken one.
+    """Return the declarations of ``folder``; ``None`` if there are none, or broken ones.
 
-    Our own files have the last word on each kind: package.json may be there for the original
-    alone. A table that says something else of an extension, and nothing of resources, is none.
+    pyproject.toml and pi.toml override package.json for each kind, because package.json may be
+    written for the original pi. A table without any resource kind does not count.
     """
     declared: dict[Kind, tuple[str, ...]] | None = None
     for name, keys in _FILES.items():
@@ -108,7 +103,7 @@ def read_package_manifest(folder: Path, warn: Warn) -> Manifest | None:
 
 
 def read_object(path: Path) -> Json:
-    """The object in a JSON file; empty where there is none. ``PiError`` if it is broken."""
+    """Return the object in a JSON file; empty if it is missing. Raises ``PiError`` if broken."""
     data = read_if_exists(path)
     if data is None:
         return {}
@@ -127,19 +122,19 @@ def _read(path: Path, warn: Warn) -> Json | None:
 
 
 def read_toml(path: Path) -> Json | None:
-    """The table in a TOML file, if there is one. ``PiError`` if it is broken."""
+    """Return the table in a TOML file; ``None`` if it is missing. Raises ``PiError`` if broken."""
     data = read_if_exists(path)
     if data is None:
         return None
     try:
         return parse_toml(data.decode("utf-8"))
-    except ValueError as error:  # also of a text that is not UTF-8
+    except ValueError as error:  # includes invalid UTF-8
         raise PiError(f"{path} cannot be read: {error}") from error
 
 
 def parse_toml(text: str) -> Json:
-    """The table in a text; ``ValueError`` if it is no TOML, or deeper than any manifest."""
-    import tomllib  # 6 ms, which only Python projects are worth
+    """Parse TOML. Raises ``ValueError`` if it is invalid or nested too deeply."""
+    import tomllib  # lazy: takes 6 ms, needed only for Python projects
 
     # The parser takes a minute for 100 kB of ``a.a.a…``, because it copies the key at every dot.
     if re.search(_LONG_KEY, text):
@@ -155,15 +150,15 @@ def _is_list_of_texts(value: object) -> bool:
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    """The texts in a list; nothing for what is no list."""
+    """Return the strings in a list; empty if the value is not a list."""
     return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
 
 
 Offered: TypeAlias = Mapping[Kind, tuple[str, ...]]
-"""Paths below the package's root, with ``/``, by kind."""
+"""Paths relative to the package's root, with ``/``, by kind."""
 
 PYTHON_SUFFIXES, NODE_SUFFIXES = (".py",), (".ts", ".js")
-"""Extensions that run here, and those that only the original can run."""
+"""Suffixes of extensions that run here, and of those that only the original pi can run."""
 _INDEXES = ("__init__.py", "index.ts", "index.js")
 _PATTERN = frozenset("*?[{")
 _SHOWN = 80
@@ -171,20 +166,21 @@ _SHOWN = 80
 
 
 def contents_of(root: Path, warn: Warn) -> Offered:
-    """What the package in the folder ``root`` offers; a file is one extension."""
+    """Return what the package in ``root`` offers; a file is one extension."""
     if root.is_file():
         return {"extensions": (root.name,)}
     return offered_by(root, root, warn)
 
 
 def offered_by(root: Path, folder: Path, warn: Warn) -> Offered:
-    """What ``folder``, which has the manifest or the usual folders, offers of the package."""
+    """Return what ``folder``, which has the manifest or the usual folders, offers."""
     declared = read_package_manifest(folder, warn)
     offered: dict[Kind, tuple[str, ...]] = {}
     for kind in KINDS:
         collect = partial(_collected, kind, warn=warn)
         if declared is None and kind == "extensions":
-            found = extension_files(folder / kind, warn)  # even with an __init__.py: it is several
+            # Not _collected: a folder with an __init__.py may hold several extensions.
+            found = extension_files(folder / kind, warn)
         elif declared is None:
             found = collect(folder / kind)
         else:
@@ -195,9 +191,9 @@ def offered_by(root: Path, folder: Path, warn: Warn) -> Offered:
 
 
 def extension_files(folder: Path, warn: Warn) -> Iterator[Path]:
-    """The extensions of a folder: files, and subfolders with an index or a manifest of their own.
+    """Yield the extensions of a folder: files, and subfolders with an index or a manifest.
 
-    Those of the original (``THEIRS``) are among them, so that they can be counted.
+    Includes those of the original pi (``NODE_SUFFIXES``), so that they can be counted.
     """
     for path in entries_of(folder):
         if path.name.startswith((".", "_")) or path.name in SKIPPED_FOLDERS:
@@ -207,9 +203,6 @@ def extension_files(folder: Path, warn: Warn) -> Iterator[Path]:
                 yield path
         elif path.is_dir():
             yield from _folder_extension(path, warn)
-
-
-# --------------------------------------------------------------------------------------------------
 
 
 def _folder_extension(folder: Path, warn: Warn) -> Iterator[Path]:
@@ -232,7 +225,7 @@ def _declared(
     collect: Callable[[Path], Iterable[Path]],
     warn: Warn,
 ) -> Iterator[Path]:
-    """What ``collect`` finds at the paths and patterns of a manifest."""
+    """Yield what ``collect`` finds at the paths and patterns of a manifest."""
     usable = []
     for entry in entries:
         if why := unusable_reason(entry.removeprefix("!")):
@@ -250,7 +243,7 @@ def _declared(
 
 
 def _meant(folder: Path, entry: str) -> Iterator[Path]:
-    """What a path or pattern names, in the order of names."""
+    """Yield the files that a path or pattern matches, sorted by name."""
     if (folder / entry).exists() or not _PATTERN & set(entry):
         yield folder / entry
         return
@@ -279,7 +272,7 @@ def _collected(kind: Kind, path: Path, warn: Warn) -> Iterator[Path]:
 
 
 def _relative(found: Iterable[Path], root: Path, warn: Warn) -> tuple[str, ...]:
-    """Their names below ``root``; what links show a second time counts once."""
+    """Return paths relative to ``root``; files that are linked several times count once."""
     kept: dict[str, str] = {}
     for path in found:
         if is_inside(root, path):
@@ -289,16 +282,13 @@ def _relative(found: Iterable[Path], root: Path, warn: Warn) -> tuple[str, ...]:
     return tuple(kept.values())
 
 
-# Distributions in a folder that pip has filled: read from their metadata, never imported.
-
-
 GROUP = "pi.extensions"
-"""The entry points that name extensions."""
+"""The entry point group of extensions."""
 _LONGEST_MODULE = MAX_NAME_BYTES - len(".py")
 
 
 class Distribution(Record):
-    """What was installed under one name."""
+    """An installed Python distribution, read from its metadata."""
 
     name: str
     version: str
@@ -309,7 +299,7 @@ class Distribution(Record):
 
 
 def installed_distribution(folder: Path, name: str) -> Distribution | None:
-    """The distribution ``name`` in ``folder``, if it is there."""
+    """Return the distribution ``name`` in ``folder``, if it is installed."""
     for metadata in sorted(folder.glob("*.dist-info")):
         found, _, version = metadata.name.removesuffix(".dist-info").rpartition("-")
         if normal_name(found) == name:
@@ -323,7 +313,7 @@ def installed_distribution(folder: Path, name: str) -> Distribution | None:
 
 
 def modules_in(folder: Path) -> dict[str, str]:
-    """What can be imported from ``folder``, each with its distribution and version."""
+    """Return the importable modules in ``folder``, each with its distribution and version."""
     return {
         name: metadata.name.removesuffix(".dist-info")
         for metadata in sorted(folder.glob("*.dist-info"))
@@ -332,7 +322,7 @@ def modules_in(folder: Path) -> dict[str, str]:
 
 
 def is_entry_point(text: str) -> bool:
-    """Whether ``text`` is ``module`` or ``module:attribute``, and can be the name of a file."""
+    """Whether ``text`` is ``module`` or ``module:attribute`` and not too long for a file name."""
     module, _, rest = text.partition(":")
     names = module.strip().split(".")
     attributes = rest.partition("[")[0].strip()
@@ -344,7 +334,7 @@ def is_entry_point(text: str) -> bool:
 
 
 def module_file(folder: Path, entry_point: str) -> Path | None:
-    """The file that an entry point's module is, if it lies in ``folder``."""
+    """Return the file of an entry point's module, if it is in ``folder``."""
     if not is_entry_point(entry_point):
         return None
     module = entry_point.partition(":")[0].strip()
@@ -378,7 +368,7 @@ def _entry_points(metadata: Path) -> Iterator[str]:
     text = _text(metadata / "entry_points.txt")
     if GROUP not in text:
         return
-    from configparser import ConfigParser, Error  # 3 ms, which only such packages are worth
+    from configparser import ConfigParser, Error  # lazy: takes 3 ms
 
     parser = ConfigParser(delimiters=("=",), interpolation=None, strict=False)
     try:

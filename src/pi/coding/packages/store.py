@@ -1,4 +1,4 @@
-"""Installing, removing and updating: packages on disk and in a settings file, always in step."""
+"""Installs, removes and updates packages; keeps files and settings consistent."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ from pi.coding.resources.sources import Warn
 from pi.coding.settings.files import SettingsFile
 
 LOCK_WAIT_SECONDS = 60.0
-"""Seconds to wait for another pi that installs."""
+"""Time to wait for another pi process that installs."""
 
 
 class PackageStore:
-    """The packages of one location. Whatever fails leaves files and settings as they were.
+    """The packages of one location. A failure leaves files and settings unchanged.
 
-    ``lock`` is a file of the person's, not of the project's, where it would be in the way.
+    ``lock`` is a file in the agent directory, so that it does not appear in the project.
     """
 
     def __init__(
@@ -72,27 +72,27 @@ class PackageStore:
         self._file = SettingsFile(location.base / "settings.json", clock=clock)
 
     def entries(self) -> tuple[PackageEntry, ...]:
-        """What the settings name."""
+        """Return the entries of the settings."""
         return tuple(read_entries(self._listed()))
 
     async def install(self, text: str, cwd: Path, approve: Approve = approve_all) -> Outcome:
-        """Fetch a package, then name it in the settings, once; filters for it stay."""
+        """Install a package, then add it to the settings; existing filters are kept."""
         source = parse_source(text, cwd)
         stored = stored_form(source, text, self.location.base)
 
         def name_it() -> None:
-            listed = self._listed()  # as it is now: fetching may have taken a while
+            listed = self._listed()  # read again: the settings may have changed meanwhile
             places = find_entries(listed, source, text, self.location.base)
             known = read_entry(listed[places[0]]) if places else None
             entry = PackageEntry(source=stored) if known is None else replace(known, source=stored)
             self._write(listed, with_entry(listed, entry, places))
 
         async with self._locked():
-            self._listed()  # settings that cannot be used are told before anything is fetched
+            self._listed()  # raises for invalid settings before anything is fetched
             return await self._fetch(source, update=False, approve=approve, then=name_it)
 
     async def remove(self, text: str, cwd: Path, warn: Warn) -> None:
-        """Take a package out of the settings, then off the disk; a folder of one's own stays."""
+        """Remove a package from the settings, then from disk; a local folder is kept."""
         source = parse_source(text, cwd)
         async with self._locked():
             listed = self._listed()
@@ -106,30 +106,30 @@ class PackageStore:
             try:
                 await self._drop(source)
             except PiError as error:
-                warn(f"{self.location.target(source)} was left: {error.explain()}")
+                warn(f"{self.location.target(source)} was not removed: {error.explain()}")
 
     async def update(
         self, configured: Configured, *, force: bool = False, approve: Approve = approve_all
     ) -> Outcome:
-        """Bring the newest version of a package that is not pinned, or one that is missing."""
+        """Install the newest version of a package that is not pinned, or a missing package."""
         async with self._locked():
             return await self._fetch(configured.source, update=True, force=force, approve=approve)
 
     async def recover(self) -> None:
-        """Put back what a crash in the middle of an exchange has left aside."""
+        """Roll back an interrupted installation."""
         if interrupted_work(self.location.base):
             async with self._locked():
                 pass
 
     async def toggle(self, package: Package, kind: Kind, path: str, *, on: bool) -> None:
-        """Use, or no longer use, one resource of a package, as the settings here say."""
+        """Switch one resource of a package on or off in the settings of this location."""
         configured = package.configured
         async with self._locked():
             listed = self._listed()
             source = configured.source
             places = find_entries(listed, source, configured.entry.source, self.location.base)
             entry = read_entry(listed[places[0]]) if places else None
-            if entry is None:  # a package of the person's, of which the project wants less or more
+            if entry is None:  # a package of the user that the project changes
                 stored = stored_form(source, configured.entry.source, self.location.base)
                 entry = PackageEntry(source=stored, autoload=False)
             offered = package.offered.get(kind, ())
@@ -137,11 +137,9 @@ class PackageStore:
             changed = toggled(entry, kind, path, offered, on=on, base=base)
             self._write(listed, with_entry(listed, changed, places))
 
-    # ----------------------------------------------------------------------------------------------
-
     @asynccontextmanager
     async def _locked(self) -> AsyncIterator[None]:
-        """Be the only one who works on this location."""
+        """Hold the lock, and clean up after interrupted processes."""
         private_directory(self._lock.parent)
         async with FileLock(self._lock, wait=LOCK_WAIT_SECONDS, clock=self._clock):
             clean_up_interrupted(private_directory(self.location.base))
@@ -166,7 +164,7 @@ class PackageStore:
         approve: Approve,
         then: Callable[[], None] = lambda: None,
     ) -> Outcome:
-        """Have a package here; if ``then`` fails, all is as it was before."""
+        """Install a package; if ``then`` raises, the installation is rolled back."""
         match source:
             case LocalSource():
                 install = partial(_in_place, source)
@@ -200,7 +198,7 @@ class PackageStore:
         target = self.location.target(source)
         require_inside(self.location.base, target)
         remove_tree(target)
-        for folder in target.parents:  # of hosts and owners that have nothing left
+        for folder in target.parents:  # empty folders of hosts and owners
             if folder in (self.location.git, self.location.pypi) or any(folder.iterdir()):
                 break
             folder.rmdir()
@@ -216,11 +214,11 @@ async def _in_place(
     force: bool,
     approve: Approve,
 ) -> Outcome:
-    """Leave a folder where it is; only what it needs is installed, or updated."""
+    """Use a folder in place; only its requirements are installed or updated."""
     if not source.path.exists():
         raise InstallFailed(
-            f"There is no {source.path}.",
-            hint="For a package from elsewhere write npm:name, pypi:name or git:host/owner/name.",
+            f"{source.path} does not exist.",
+            hint="For a remote package write npm:name, pypi:name or git:host/owner/name.",
         )
     if source.path.is_file() and source.path.suffix not in PYTHON_SUFFIXES:
         raise InstallFailed(
@@ -239,10 +237,10 @@ async def _in_place(
 
 
 def _hint_for(file: Path) -> str:
-    """What to do with a file that is no extension of ours."""
+    """Return a hint for a file that is not an extension in Python."""
     match file.suffix:
         case ".ts" | ".js" | ".mjs":
-            return "Extensions in TypeScript or JavaScript run in the original."
+            return "Extensions in TypeScript or JavaScript run in the original pi."
         case ".whl":
             name = file.name.partition("-")[0].replace("_", "-")
             return f"For a wheel, run `PIP_FIND_LINKS={file.parent} pi install pypi:{name}`."
@@ -250,12 +248,12 @@ def _hint_for(file: Path) -> str:
 
 
 def _installed_folder(source: Source, location: PackageLocation) -> Path:
-    """What is on the location for a source: the package, or what a local one needs."""
+    """Return the installed folder of a source: the package, or a local package's requirements."""
     return location.needs(source) if isinstance(source, LocalSource) else location.target(source)
 
 
 def _keep_out_of_history(location: PackageLocation, target: Path) -> None:
-    """Have git ignore what is installed into a project: its settings say how to get it."""
+    """Add a .gitignore to packages in a project: its settings are enough to install them."""
     folder = location.base / target.relative_to(location.base).parts[0]
     note = folder / ".gitignore"
     if folder.is_dir() and not note.exists():
@@ -263,7 +261,7 @@ def _keep_out_of_history(location: PackageLocation, target: Path) -> None:
 
 
 def _chosen_before(package: Package, location: PackageLocation, kind: Kind) -> tuple[str, ...]:
-    """What a change in this location's settings starts from: the person's choice, or nothing."""
+    """Return the selection that a project's entry modifies: the user's, or nothing."""
     if package.configured.scope == location.scope:
         return ()
     return own_choice(package.configured.entry, kind, package.offered.get(kind, ()))

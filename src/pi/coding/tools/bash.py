@@ -38,7 +38,7 @@ class BashParams(Record):
 
 
 def bash_tool(shell: LocalShell, *, variables: Callable[[], Mapping[str, str]] = dict) -> AgentTool:
-    """Build the tool. ``variables`` describe the session to the commands, e.g. ``PI_SESSION_ID``."""
+    """Build the tool. ``variables`` describe the session to commands, e.g. ``PI_SESSION_ID``."""
 
     async def bash(params: BashParams, ctx: ToolContext) -> ToolResult:
         timeout = validate_timeout(params.timeout)
@@ -92,8 +92,8 @@ def validate_timeout(timeout: float | UnsetType) -> float | None:
         return None
     if not math.isfinite(timeout) or not 0 < timeout <= MAX_TIMEOUT_SECONDS:
         raise ToolFailed(
-            f"Invalid timeout {timeout:g}: give seconds, more than 0 and at most {MAX_TIMEOUT_SECONDS}, "
-            "or leave it out."
+            f"Invalid timeout {timeout:g}: give seconds, more than 0 and at most "
+            f"{MAX_TIMEOUT_SECONDS}, or leave it out."
         )
     return timeout
 

@@ -194,7 +194,7 @@ class BashCall(Record):
 async def _as_job(
     call: BashCall, environment: BashEnvironment, ctx: ToolContext, wait_seconds: float | None
 ) -> ToolResult:
-    """Run a command; after ``wait_seconds`` seconds it goes on without anybody waiting for it."""
+    """Run a command; after ``wait_seconds`` it becomes a background job."""
     shown: list[Progress] = []
     job = environment.jobs.start(
         call.command,
@@ -253,7 +253,7 @@ def _handle(job: Job) -> ToolResult:
     text = job.output.written().tail.content
     said = f"{text}\n\n" if text else ""
     return ToolResult.of(
-        f"{said}The command runs on as job {job.id}. You will be told when it ends.",
+        f"{said}The command runs on as job {job.id}. You will be notified when it ends.",
         details={"jobId": job.id, "state": job.state},
     )
 

@@ -270,10 +270,7 @@ async def _convert_errors(path: str, work: Any) -> Any:
         return await work
     except FileFailed as error:
         cause = find_os_error(error)
-        if cause is None or cause.errno in (
-            errno.EINVAL,
-            errno.EFBIG,
-        ):  # the code alone says too little
+        if cause is None or cause.errno in (errno.EINVAL, errno.EFBIG):  # vague codes
             why = error.message
         else:
             why = f"Error code: {node_code(cause)}."

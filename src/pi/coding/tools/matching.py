@@ -34,7 +34,7 @@ class Passages:
         self._returns = _returns(text)
 
     def find(self, passage: str) -> list[Span]:
-        """Return all occurrences of ``passage``, or of text that looks the same if there are none."""
+        """Return all occurrences of ``passage``, or else of text that looks the same."""
         passage = passage.replace("\r\n", "\n")
         exact = [Span(at, at + len(passage)) for at in _occurrences(self.text, passage)]
         return [self._in_original(span) for span in exact or self._alike(passage)]

@@ -75,6 +75,4 @@ def _failure(error: FileFailed, path: Path) -> str:
         return error.message
     if cause.filename and Path(str(cause.filename)) in path.parents:
         return node_text(cause, "mkdir", str(cause.filename))
-    return node_text(
-        cause, "open", str(path)
-    )  # not the temporary file, which the user does not know
+    return node_text(cause, "open", str(path))  # not the temporary file
