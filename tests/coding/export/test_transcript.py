@@ -148,10 +148,10 @@ def test_a_compaction_brings_prompt_and_tools_of_its_own() -> None:
     assert read_instructions(branch) == Instructions(prompt="new\n\nhere", tools=(READ, write))
 
 
-def test_a_live_session_says_itself_what_the_model_was_told() -> None:
-    told = Instructions(prompt="live", tools=())
+def test_a_live_session_passes_its_instructions() -> None:
+    instructions = Instructions(prompt="live", tools=())
 
-    assert read_transcript(HEADER, sample(), instructions=told).instructions == told
+    assert read_transcript(HEADER, sample(), instructions=instructions).instructions == instructions
 
 
 def test_an_empty_session_has_no_model_and_does_not_think() -> None:

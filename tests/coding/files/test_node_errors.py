@@ -6,7 +6,7 @@ from pi.base.errors import PiError
 from pi.coding.files.errors import find_os_error, node_code, node_text
 
 
-def test_errors_are_told_in_nodes_words() -> None:
+def test_errors_have_the_format_of_node() -> None:
     missing = OSError(errno.ENOENT, "No such file or directory")
 
     assert node_text(missing, "access", "/a") == ("ENOENT: no such file or directory, access '/a'")

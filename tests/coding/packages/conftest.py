@@ -47,7 +47,7 @@ def programs(npm: FakeNpm, wheelhouse: Path) -> Programs:
 
 @pytest.fixture
 def location(tmp_path: Path) -> PackageLocation:
-    """The person's own."""
+    """The location of the user."""
     return PackageLocation(scope="user", base=tmp_path / "agent")
 
 
@@ -69,5 +69,5 @@ def make_store(tmp_path: Path, programs: Programs) -> MakeStore:
 
 @pytest.fixture
 def store(make_store: MakeStore) -> PackageStore:
-    """The packages of the person's own location."""
+    """The store of the user's packages."""
     return make_store()

@@ -82,11 +82,11 @@ SOME = """
     skills/* skills/b.md !skills/b.md !skills/** -skills/b.md +skills/b.md
     -skills +skills -skills/a +skills/a/SKILL.md +elsewhere
 """
-WISHES = st.lists(st.sampled_from(SOME.split()), max_size=4)
+FILTERS = st.lists(st.sampled_from(SOME.split()), max_size=4)
 
 
 @given(
-    filters=st.none() | WISHES,
+    filters=st.none() | FILTERS,
     path=st.sampled_from(OFFERED),
     on=st.booleans(),
     base=st.sampled_from([None, (), OFFERED[:2]]),

@@ -33,19 +33,19 @@ def layer(location: PackageLocation, *sources: str) -> Layer:
     )
 
 
-async def test_what_is_missing_is_fetched_and_told(
+async def test_missing_packages_are_fetched_and_reported(
     stores: PackageStores, location: PackageLocation, npm: FakeNpm, repository: Repository
 ) -> None:
     npm.publish("tips", "1.0.0", "skills/a/SKILL.md")
     commit = repository.commit("skills/b/SKILL.md")
-    wanted = layer(location, "npm:tips", repository.source, "./nowhere", "npm:../bad")
-    told: list[str] = []
+    layers = layer(location, "npm:tips", repository.source, "./nowhere", "npm:../bad")
+    reported: list[str] = []
 
-    await fetch_missing([wanted], stores, told.append)
+    await fetch_missing([layers], stores, reported.append)
     again: list[str] = []
-    await fetch_missing([wanted], stores, again.append)
+    await fetch_missing([layers], stores, again.append)
 
-    assert told == [
+    assert reported == [
         "Installing npm:tips...",
         "npm:tips installs tips 1.0.0",
         "Installed npm:tips",
@@ -61,12 +61,14 @@ async def test_one_that_fails_stops_no_other(
 ) -> None:
     npm.break_down("npm error 404 Not Found\n")
     repository.commit("skills/b/SKILL.md")
-    told: list[str] = []
+    reported: list[str] = []
 
-    await fetch_missing([layer(location, "npm:tips", repository.source)], stores, told.append)
+    await fetch_missing([layer(location, "npm:tips", repository.source)], stores, reported.append)
 
-    assert told[1].startswith("Warning: npm:tips was not installed: npm view failed: 404 Not Found")
-    assert told[-1] == f"Installed {repository.source}"
+    assert reported[1].startswith(
+        "Warning: npm:tips was not installed: npm view failed: 404 Not Found"
+    )
+    assert reported[-1] == f"Installed {repository.source}"
     assert not (location.npm / "node_modules" / "tips").exists()
 
 
@@ -84,15 +86,15 @@ async def test_what_a_crash_has_left_aside_is_put_back_also_offline(
     stores: PackageStores, location: PackageLocation, npm: FakeNpm
 ) -> None:
     npm.publish("tips", "1.0.0", "skills/a/SKILL.md")
-    wanted = [layer(location, "npm:tips")]
-    await fetch_missing(wanted, stores, lambda text: None)
+    layers = [layer(location, "npm:tips")]
+    await fetch_missing(layers, stores, lambda text: None)
     crashed = location.base / f"{PREFIX}crashed"
     crashed.mkdir()
     (crashed / "target").write_text("npm")
     location.npm.replace(crashed / "old")
     offline = replace(stores, programs=replace(stores.programs, offline=True))
 
-    await fetch_missing(wanted, offline, pytest.fail)
+    await fetch_missing(layers, offline, pytest.fail)
 
     assert (location.npm / "node_modules" / "tips" / "skills" / "a" / "SKILL.md").is_file()
     assert not crashed.exists()
@@ -108,7 +110,7 @@ def test_files_and_folders_that_are_extensions_are_no_packages(tmp_path: Path) -
     assert [text for text in [*named, *others] if is_package(text, tmp_path)] == named
 
 
-def test_packages_of_the_command_line_mean_the_same_on_any_shelf(tmp_path: Path) -> None:
+def test_packages_of_the_command_line_do_not_depend_on_the_location(tmp_path: Path) -> None:
     make_package(tmp_path / "tips", "skills/a/SKILL.md")
     location = PackageLocation(scope="temporary", base=tmp_path / "agent" / "temporary")
 

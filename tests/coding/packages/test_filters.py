@@ -26,7 +26,7 @@ OFFERED = ("skills/a/SKILL.md", "skills/b.md", "skills/old/c.md")
         (("+secret/x.md", "elsewhere/*"), ()),
     ],
 )
-def test_wishes_choose_among_what_is_offered(
+def test_filters_select_from_what_is_offered(
     filters: tuple[str, ...] | None, chosen: tuple[str, ...]
 ) -> None:
     assert select(OFFERED, filters) == chosen
@@ -42,14 +42,14 @@ def test_wishes_choose_among_what_is_offered(
         (("-skills/a",), ()),
     ],
 )
-def test_wishes_change_an_earlier_choice(
+def test_filters_modify_an_earlier_selection(
     filters: tuple[str, ...] | None, chosen: tuple[str, ...]
 ) -> None:
     assert select(OFFERED, filters, base=OFFERED[:1]) == chosen
 
 
 @given(st.lists(st.text(alphabet="ab/*!+-.[", max_size=6)), st.booleans())
-def test_wishes_never_widen_what_is_offered(filters: list[str], alone: bool) -> None:
+def test_filters_never_extend_what_is_offered(filters: list[str], alone: bool) -> None:
     chosen = select(("a/b", "b.a"), filters, base=None if alone else ())
 
     assert set(chosen) <= {"a/b", "b.a"}

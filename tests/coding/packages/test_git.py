@@ -224,7 +224,7 @@ async def test_git_2_30_is_new_enough(
 
 @pytest.mark.parametrize("when", ["ls-remote", "clone", "cat-file", "checkout", "merge-base"])
 @pytest.mark.parametrize("how", ["kill -SEGV $$", "yes | head -c 9000000 >&2; exit 3"])
-async def test_a_git_that_fails_is_told_and_changes_nothing(
+async def test_a_failure_of_git_is_reported_and_changes_nothing(
     repository: Repository,
     location: PackageLocation,
     programs: Programs,

@@ -69,7 +69,7 @@ async def test_a_repository_gets_what_it_needs_and_keeps_it_until_it_changes(
 
 
 @pytest.mark.slow
-async def test_a_folder_that_is_used_in_place_gets_what_it_needs_elsewhere(
+async def test_requirements_of_a_folder_used_in_place_are_installed_outside(
     make_store: MakeStore, wheelhouse: Path, tmp_path: Path
 ) -> None:
     store = make_store("project")

@@ -14,7 +14,7 @@ from pi.coding.packages.staging import Arrival, Outcome, approve_all, staging
 from tests.coding.packages.making import FakeNpm, make_package, snapshot
 
 
-async def brought(
+async def install(
     location: PackageLocation,
     programs: Programs,
     version: str = "",
@@ -36,7 +36,7 @@ async def test_a_package_is_installed_beside_those_that_are_there(
     make_package(location.npm, "node_modules/other/index.js node_modules/.bin/x")
     (location.npm / "package.json").write_text('{"dependencies": {"other": "^1"}, "x": 1}')
 
-    assert await brought(location, programs) == Outcome(change="fetched", after="1.2.0")
+    assert await install(location, programs) == Outcome(change="fetched", after="1.2.0")
 
     assert sorted(snapshot(location.npm)) == [
         "node_modules/.bin/x",
@@ -49,7 +49,7 @@ async def test_a_package_is_installed_beside_those_that_are_there(
         "dependencies": {"other": "^1", "@a/tips": "^1.2.0"},
         "x": 1,
     }
-    assert await brought(location, programs) == Outcome(
+    assert await install(location, programs) == Outcome(
         change="current", before="1.2.0", after="1.2.0"
     )
 
@@ -59,7 +59,7 @@ async def test_npm_runs_no_scripts_and_sees_little(
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
     environ = {**programs.environ, "NPM_CONFIG_REGISTRY": "http://127.0.0.1:9"}
-    await brought(location, replace(programs, environ=environ))
+    await install(location, replace(programs, environ=environ))
 
     (viewing, _), (installing, seen) = npm.calls()
 
@@ -74,19 +74,19 @@ async def test_an_update_brings_the_latest_and_leaves_what_is_pinned(
     npm: FakeNpm, location: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
-    await brought(location, programs)
+    await install(location, programs)
     npm.publish("@a/tips", "1.1.0")
 
-    assert await brought(location, programs, "1.0.0", update=True) == Outcome(
+    assert await install(location, programs, "1.0.0", update=True) == Outcome(
         change="pinned", before="1.0.0", after="1.0.0"
     )
-    assert await brought(location, programs, "^1", update=True) == Outcome(
+    assert await install(location, programs, "^1", update=True) == Outcome(
         change="pinned", before="1.0.0", after="1.0.0"
     )
-    assert await brought(location, programs, update=True) == Outcome(
+    assert await install(location, programs, update=True) == Outcome(
         change="fetched", before="1.0.0", after="1.1.0"
     )
-    assert await brought(location, programs, "1.0.0", update=True) == Outcome(
+    assert await install(location, programs, "1.0.0", update=True) == Outcome(
         change="fetched", before="1.1.0", after="1.0.0"
     )
 
@@ -97,22 +97,22 @@ async def test_an_update_never_goes_back(
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
     npm.publish("@a/tips", "2.0.0")
-    await brought(location, programs)
+    await install(location, programs)
     npm.withdraw("@a/tips", "2.0.0")
 
-    assert await brought(location, programs, update=True, force=True) == Outcome(
+    assert await install(location, programs, update=True, force=True) == Outcome(
         change="kept", before="2.0.0", after="2.0.0"
     )
 
 
-async def test_a_broken_package_is_brought_anew(
+async def test_a_broken_package_is_installed_again(
     npm: FakeNpm, location: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
-    await brought(location, programs)
+    await install(location, programs)
     (location.npm / "node_modules" / "@a" / "tips" / "package.json").write_text("{half")
 
-    assert await brought(location, programs, update=True) == Outcome(
+    assert await install(location, programs, update=True) == Outcome(
         change="fetched", after="1.0.0"
     )
 
@@ -121,23 +121,23 @@ async def test_a_failure_of_npm_leaves_everything(
     npm: FakeNpm, location: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
-    await brought(location, programs)
+    await install(location, programs)
     before = snapshot(location.base)
     npm.publish("@a/tips", "2.0.0")
     npm.break_down("npm error code E404\nnpm error 404 https://u:p@h.dev/x\nsee the log\n")
 
     with pytest.raises(InstallFailed) as caught:
-        await brought(location, programs, "2.0.0")
+        await install(location, programs, "2.0.0")
 
     assert caught.value.message == "npm install failed: code E404; 404 https://h.dev/x"
     assert snapshot(location.base) == before
 
 
-async def test_a_machine_without_npm_is_told_what_to_do(
+async def test_without_npm_the_error_has_a_hint(
     location: PackageLocation, programs: Programs
 ) -> None:
     with pytest.raises(InstallFailed) as caught:
-        await brought(location, replace(programs, npm_command=("no-such-npm",)))
+        await install(location, replace(programs, npm_command=("no-such-npm",)))
 
     assert caught.value.explain() == (
         "no-such-npm was not found; packages of npm need it. "
@@ -145,12 +145,12 @@ async def test_a_machine_without_npm_is_told_what_to_do(
     )
 
 
-async def test_offline_npm_is_told_so(
+async def test_offline_is_passed_to_npm(
     npm: FakeNpm, location: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
 
-    await brought(location, replace(programs, offline=True))
+    await install(location, replace(programs, offline=True))
 
     assert all("--offline" in words for words, _ in npm.calls())
 
@@ -160,7 +160,7 @@ async def test_a_package_is_removed_and_others_stay(
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
     make_package(location.npm, "node_modules/other/index.js")
-    await brought(location, programs)
+    await install(location, programs)
 
     for _ in range(2):
         with staging(location.base) as work:
@@ -179,7 +179,7 @@ async def test_nothing_is_installed_through_a_link_that_leads_out(
     location.npm.symlink_to(make_package(tmp_path / "outside", "x.txt"))
 
     with pytest.raises(InstallFailed, match="leads elsewhere"):
-        await brought(location, programs)
+        await install(location, programs)
 
     assert snapshot(tmp_path / "outside") == {"x.txt": "{}\n"}
 
@@ -210,7 +210,7 @@ async def test_what_is_of_no_registry_is_refused(
     npm.publish_lock("@a/tips", "1.0.0", packages)
 
     with pytest.raises(InstallFailed) as caught:
-        await brought(location, programs)
+        await install(location, programs)
 
     assert caught.value.message.startswith(f'@a/tips requires "{refused}", which is not a name')
     assert not location.npm.exists()
@@ -247,7 +247,7 @@ async def test_the_npm_configuration_that_came_with_a_project_is_not_obeyed(
     for scope, kept in (("project", False), ("user", True)):
         location = PackageLocation(scope=scope, base=tmp_path / scope)  # type: ignore[arg-type]
         make_package(location.npm, ".npmrc")
-        await brought(location, programs)
+        await install(location, programs)
 
         assert (location.npm / ".npmrc").exists() is kept
     assert all("--prefix" in words for words, _ in npm.calls())

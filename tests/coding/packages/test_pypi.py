@@ -21,7 +21,7 @@ from pi.coding.packages.staging import Change, Outcome, approve_all, staging
 from tests.coding.packages.making import make_package, make_wheel, snapshot
 
 
-async def brought(
+async def install(
     location: PackageLocation,
     programs: Programs,
     name: str = "pi-tips",
@@ -49,7 +49,7 @@ async def test_a_package_gets_what_it_needs_and_pi_does_not_have(
     wheel = make_wheel(wheelhouse, "pi-tips", "1.0", "pi_tips/skills/x/SKILL.md", requires=needs)
     inner = make_wheel(wheelhouse, "pi-inner", "2.0")
 
-    assert await brought(location, programs) == Outcome(change="fetched", after="1.0")
+    assert await install(location, programs) == Outcome(change="fetched", after="1.0")
 
     folder = location.pypi / "pi-tips"
     assert sorted(path.name for path in folder.iterdir()) == [
@@ -73,18 +73,18 @@ async def test_an_update_goes_up_and_never_back(
     wheelhouse: Path, location: PackageLocation, programs: Programs
 ) -> None:
     make_wheel(wheelhouse, "pi-tips", "1.0")
-    await brought(location, programs)
+    await install(location, programs)
     new = make_wheel(wheelhouse, "pi-tips", "1.1")
 
-    assert await brought(location, programs, version="1.0", update=True) == same("pinned", "1.0")
-    assert await brought(location, programs, version="1.0") == same("current", "1.0")
-    assert await brought(location, programs, update=True) == Outcome(
+    assert await install(location, programs, version="1.0", update=True) == same("pinned", "1.0")
+    assert await install(location, programs, version="1.0") == same("current", "1.0")
+    assert await install(location, programs, update=True) == Outcome(
         change="fetched", before="1.0", after="1.1"
     )
 
     new.unlink()
-    assert await brought(location, programs, update=True, force=True) == same("kept", "1.1")
-    assert await brought(location, programs, version="1.0", update=True) == Outcome(
+    assert await install(location, programs, update=True, force=True) == same("kept", "1.1")
+    assert await install(location, programs, version="1.0", update=True) == Outcome(
         change="fetched", before="1.1", after="1.0"
     )
 
@@ -94,12 +94,12 @@ async def test_a_wheel_that_has_changed_is_refused(
     wheelhouse: Path, location: PackageLocation, programs: Programs
 ) -> None:
     make_wheel(wheelhouse, "pi-tips", "1.0")
-    await brought(location, programs)
+    await install(location, programs)
     before = snapshot(location.base)
     make_wheel(wheelhouse, "pi-tips", "1.0", "pi_tips/evil.py")
 
     with pytest.raises(InstallFailed, match="is not the file that was installed before"):
-        await brought(location, programs, force=True)
+        await install(location, programs, force=True)
 
     assert snapshot(location.base) == before
 
@@ -110,7 +110,7 @@ async def test_what_would_have_to_be_built_is_refused(
     (wheelhouse / "pi_tips-1.0.tar.gz").write_bytes(b"a source distribution")
 
     with pytest.raises(InstallFailed, match=r"pip install failed: .*No matching distribution"):
-        await brought(location, programs)
+        await install(location, programs)
 
     assert list(location.base.iterdir()) == []
 
@@ -119,7 +119,7 @@ async def test_what_pi_itself_has_is_no_package(
     location: PackageLocation, programs: Programs
 ) -> None:
     with pytest.raises(InstallFailed, match="is part of the Python that pi runs in"):
-        await brought(location, programs, "msgspec")
+        await install(location, programs, "msgspec")
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -132,8 +132,8 @@ class Closed(Quiet):
     """An index that wants a name and a password."""
 
     def do_GET(self) -> None:
-        wanted = b64encode(b"me:secret").decode()
-        if self.headers.get("Authorization") == f"Basic {wanted}":
+        credentials = b64encode(b"me:secret").decode()
+        if self.headers.get("Authorization") == f"Basic {credentials}":
             super().do_GET()
         else:
             self.send_response(401)
@@ -165,8 +165,8 @@ async def test_the_persons_own_index_is_asked(
         online = replace(programs, environ=environ)
 
         with pytest.raises(InstallFailed, match="No matching distribution"):
-            await brought(location, replace(online, offline=True))
-        assert await brought(location, online) == Outcome(change="fetched", after="1.0")
+            await install(location, replace(online, offline=True))
+        assert await install(location, online) == Outcome(change="fetched", after="1.0")
 
 
 @pytest.mark.slow
@@ -191,7 +191,7 @@ async def test_the_credentials_of_an_index_are_found_where_pip_finds_them(
             environ["PATH"] = f"{keyring.parent}:{environ['PATH']}"
             environ["PIP_KEYRING_PROVIDER"] = "subprocess"
             url = url.replace("127", "me@127", 1)
-        outcome = await brought(
+        outcome = await install(
             location, replace(programs, environ={**environ, "PIP_INDEX_URL": url})
         )
 

@@ -72,7 +72,7 @@ class Crash:
         self.work = make_package(base / f"{PREFIX}crashed", "n/new.txt")
 
     def exchange(self, *, note: str, steps: int) -> None:
-        """Do the first steps of an exchange, which ``note`` tells of."""
+        """Do the first steps of an exchange, recorded in ``note``."""
         (self.work / note).write_text("git/x")
         moves = [(self.target, self.work / "old")] * (note == "target")
         for source, to in [*moves, (self.work / "n", self.target)][:steps]:

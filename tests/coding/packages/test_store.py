@@ -53,7 +53,7 @@ async def test_a_folder_is_named_relative_to_the_settings_and_once(
     assert listed(store) == ["../pk/x"]
 
 
-async def test_another_version_takes_the_place_of_the_first_and_wishes_stay(
+async def test_another_version_replaces_the_first_and_keeps_filters(
     store: PackageStore, npm: FakeNpm, tmp_path: Path
 ) -> None:
     npm.publish("tips", "1.0.0", "skills/a/SKILL.md")
@@ -132,7 +132,7 @@ async def test_settings_that_cannot_be_read_stop_everything_before_it_begins(
 
 
 class Meddled(Programs):
-    """npm, while somebody writes into the settings by hand."""
+    """npm, while the settings are edited by hand."""
 
     settings: Path
     text: str
@@ -245,7 +245,7 @@ async def test_what_a_project_installs_stays_out_of_its_history(
 
 
 @pytest.mark.trap(276)
-async def test_a_project_cannot_have_packages_put_elsewhere(
+async def test_a_project_cannot_redirect_packages_by_links(
     make_store: MakeStore, repository: Repository, tmp_path: Path
 ) -> None:
     repository.commit("a.txt")

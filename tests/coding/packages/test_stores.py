@@ -8,7 +8,7 @@ from pi.coding.packages.session_packages import PackageStores
 from pi.coding.packages.source import PackageLocation
 
 
-def test_each_scope_has_its_shelf(tmp_path: Path) -> None:
+def test_each_scope_has_its_location(tmp_path: Path) -> None:
     agent, cwd = tmp_path / "agent", tmp_path / "project"
     stores = PackageStores(
         agent_dir=agent, cwd=cwd, programs=Programs(environ={}), clock=SystemClock()

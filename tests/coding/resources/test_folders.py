@@ -16,7 +16,7 @@ from pi.coding.resources.sources import (
     theme_files,
     walk_below,
 )
-from tests.coding.files.nobody import locked_folder
+from tests.coding.files.unprivileged import locked_folder
 from tests.files import put
 
 

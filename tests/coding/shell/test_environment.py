@@ -107,7 +107,7 @@ def test_the_extended_tool_may_leave_out_the_sign_of_a_build_server() -> None:
     }
 
 
-def test_services_see_only_what_everybody_needs() -> None:
+def test_services_see_only_allowed_variables() -> None:
     assert service_environment(OURS | {"LC_ALL": "C"}) == {
         "PATH": "/bin",
         "HOME": "/home/me",

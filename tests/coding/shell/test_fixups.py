@@ -62,7 +62,7 @@ def test_a_leading_cd_becomes_the_folder(command: str, expected: CleanedCommand)
     assert clean_command(command) == expected
 
 
-def test_limits_stay_if_they_are_wanted() -> None:
+def test_limits_can_be_kept() -> None:
     assert clean_command("make | head -3", strip_limits=False) == CleanedCommand(
         command="make | head -3"
     )

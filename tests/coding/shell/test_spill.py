@@ -118,7 +118,7 @@ def test_a_file_that_cannot_be_written_to_its_end_is_given_up(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("pieces", [[b"12345678"], [b"1234", b"5", b"678", b"9"]])
-def test_what_exceeds_the_limit_is_not_kept_and_the_file_says_so(
+def test_output_beyond_the_limit_is_dropped_with_a_note(
     tmp_path: Path, pieces: list[bytes]
 ) -> None:
     folder = SpillFolder(tmp_path, random_bytes=os.urandom, clock=FakeClock(), most=5)
@@ -134,7 +134,7 @@ def test_what_exceeds_the_limit_is_not_kept_and_the_file_says_so(
 
 
 @pytest.mark.trap(103)
-def test_files_that_nobody_comes_back_to_are_removed(tmp_path: Path) -> None:
+def test_old_files_are_removed(tmp_path: Path) -> None:
     clock = FakeClock()
     now = clock.now_ms() / 1000
     ages = {

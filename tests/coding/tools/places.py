@@ -64,8 +64,8 @@ async def use(
 ) -> ToolResult:
     """Call a tool as the agent does: arguments are prepared, validated, and the result is typed."""
     given = tool.prepare_arguments(arguments) if tool.prepare_arguments else arguments
-    told: list[ToolResult] = [] if updates is None else updates
-    result: ToolResult = await tool.run(tool.validate(given), ToolContext("call", told.append))
+    received: list[ToolResult] = [] if updates is None else updates
+    result: ToolResult = await tool.run(tool.validate(given), ToolContext("call", received.append))
     return result
 
 

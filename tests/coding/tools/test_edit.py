@@ -101,7 +101,7 @@ async def test_fields_that_were_invented_are_ignored(edit: AgentTool, tmp_path: 
 @pytest.mark.parametrize(
     ("path", "code"), [("gone", "ENOENT"), ("folder", "EISDIR"), ("file/x", "ENOTDIR")]
 )
-async def test_problems_of_the_file_system_are_told_as_such(
+async def test_file_system_errors_are_reported_with_their_code(
     edit: AgentTool, tmp_path: Path, path: str, code: str
 ) -> None:
     (tmp_path / "folder").mkdir()

@@ -135,7 +135,7 @@ async def test_after_a_ripgrep_that_fails_everything_is_walked(
     assert found == (["half-way"] if program == "exit 2" else ["a"]), "2: a folder was closed"
 
 
-async def test_of_very_many_the_first_that_are_wanted_are_kept(tmp_path: Path) -> None:
+async def test_of_very_many_the_first_matches_are_kept(tmp_path: Path) -> None:
     fd = stand_in(tmp_path / "bin/fd", "seq 1 40000 | tr '\\n' '\\0'")
     listing = lists(bundled=False, path=f"{fd.parent}:/usr/bin:/bin")
 

@@ -34,7 +34,7 @@ def test_limits_are_whole_and_positive() -> None:
     assert [limit_or_default(given, 7) for given in (UNSET, 3.0, 0.0, -5.0)] == [7, 3, 1, 1]
 
 
-def test_more_than_is_shown_is_told_with_the_limit_that_shows_it() -> None:
+def test_a_notice_names_a_higher_limit() -> None:
     names = ("entry", "entries")
 
     assert limit_notice(2, 2, names) is None

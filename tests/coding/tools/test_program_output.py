@@ -36,14 +36,14 @@ async def test_output_comes_whole_whatever_is_on_standard_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "told"),
+    ("script", "message"),
     [
         ("echo why >&2; exit 3", r"^sh failed \(exit code 3\): why$"),
         ("kill -KILL $$", r"^sh failed \(signal 9\)$"),
     ],
 )
-async def test_an_end_that_is_no_success_is_an_error(script: str, told: str) -> None:
-    with pytest.raises(ProgramFailed, match=told):
+async def test_an_end_that_is_no_success_is_an_error(script: str, message: str) -> None:
+    with pytest.raises(ProgramFailed, match=message):
         await output(script)
 
 
@@ -107,7 +107,7 @@ async def test_a_program_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         await anext(read_program_output([str(tmp_path / "gone")], cwd=tmp_path, env=ENV))
 
 
-async def test_whoever_stops_reading_ends_the_program(tmp_path: Path) -> None:
+async def test_ending_the_reading_terminates_the_program(tmp_path: Path) -> None:
     pieces = read_program_output(["sh", "-c", "echo $$; exec sleep 600"], cwd=tmp_path, env=ENV)
     pid = int(await anext(pieces))
 

@@ -59,7 +59,7 @@ async def test_a_line_that_is_too_long_comes_with_a_command_that_shows_it(
 
 
 @pytest.mark.trap(123)
-async def test_a_file_that_is_too_large_to_count_says_so(
+async def test_a_file_that_is_too_large_to_count_has_a_lower_bound(
     read: AgentTool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pi.coding.files.text.MAX_SCANNED_BYTES", 100_000)

@@ -23,10 +23,10 @@ pytestmark = pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "
 
 
 async def found(bundled: bool, place: Path, pattern: str, **options: Any) -> list[Match]:
-    wanted = Search(pattern=pattern, place=place, **options)
+    query = Search(pattern=pattern, place=place, **options)
     if not bundled:  # what the process does that is started without ripgrep
-        return sorted(python_search.matches(wanted, place))
-    return await search(wanted, programs(), home=place)
+        return sorted(python_search.matches(query, place))
+    return await search(query, programs(), home=place)
 
 
 def programs(rg: Path | None = None, *, bundled: bool = True) -> SearchPrograms:
@@ -153,7 +153,7 @@ async def test_a_pipe_is_not_waited_for(tmp_path: Path, bundled: bool) -> None:
     assert await found(bundled, tmp_path, "x") == [Match("f", 1, "x")]
 
 
-async def test_a_pattern_that_is_no_expression_is_told(tmp_path: Path, bundled: bool) -> None:
+async def test_an_invalid_pattern_is_an_error(tmp_path: Path, bundled: bool) -> None:
     with pytest.raises(ToolFailed, match=r"^regex parse error:\n    a\(b\n"):
         await search(
             Search(pattern="a(b", place=tmp_path), programs(bundled=bundled), home=tmp_path
@@ -206,8 +206,8 @@ async def test_a_line_feed_in_a_name_belongs_to_the_name(tmp_path: Path, bundled
 
 @pytest.mark.trap(125)
 async def test_a_search_of_everything_is_cancelled_at_once(bundled: bool) -> None:
-    wanted = Search(pattern="no such text anywhere xyzzy", place=Path("/usr"))
-    searching = asyncio.create_task(search(wanted, programs(bundled=bundled), home=Path("/")))
+    query = Search(pattern="no such text anywhere xyzzy", place=Path("/usr"))
+    searching = asyncio.create_task(search(query, programs(bundled=bundled), home=Path("/")))
     await asyncio.sleep(0)
 
     searching.cancel()
@@ -262,8 +262,8 @@ async def test_rules_in_a_pipe_and_without_end_stop_no_search(
     (tmp_path / "endless/.gitignore").symlink_to("/dev/zero")
 
     for folder in ("pipe", "endless"):
-        wanted = Search(pattern="needle", place=tmp_path / folder)
-        assert await search(wanted, programs(bundled=bundled), home=tmp_path) == [
+        query = Search(pattern="needle", place=tmp_path / folder)
+        assert await search(query, programs(bundled=bundled), home=tmp_path) == [
             Match("f", 1, "a needle")
         ]
         listing = FileListing(programs(bundled=bundled), home=tmp_path)
@@ -276,12 +276,12 @@ async def test_ripgrep_13_is_new_enough(
     rg = programs().rg
     assert rg is not None
     own = programs(old_rg(tree.parent / "bin/rg", rg), bundled=False)
-    wanted = Search(
+    query = Search(
         pattern="Needle in", place=tree, ignore_case=True, literal=True, glob="*.py", limit=1
     )
 
     with caplog.at_level(logging.WARNING, "pi"):
-        assert [match.path for match in await search(wanted, own, home=tree)] == [
+        assert [match.path for match in await search(query, own, home=tree)] == [
             "a.py",
             "src/b.py",
         ]
@@ -302,8 +302,8 @@ async def test_an_expression_that_takes_for_ever_can_be_stopped(
     tmp_path: Path, bundled: bool, watchdog: LoopWatchdog
 ) -> None:
     (tmp_path / "f").write_text("a" * 60 + "b\n")
-    wanted = Search(pattern="(a|a)*$", place=tmp_path)
-    searching = asyncio.create_task(search(wanted, programs(bundled=bundled), home=tmp_path))
+    query = Search(pattern="(a|a)*$", place=tmp_path)
+    searching = asyncio.create_task(search(query, programs(bundled=bundled), home=tmp_path))
     await asyncio.wait([searching], timeout=0.5)
 
     searching.cancel()

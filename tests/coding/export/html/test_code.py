@@ -58,7 +58,7 @@ def test_colouring_neither_loses_nor_adds_a_character(language: str, code: str) 
     assert text_of(Painter().block(code, language)) == sanitise(code.rstrip("\n"))
 
 
-def test_changed_lines_are_told_apart() -> None:
+def test_changed_lines_have_classes() -> None:
     assert diff(" 1 a\n-2 <b>\n+2 c\n@@ 3") == (
         '<pre class="diff"><span> 1 a\n</span><span class="removed">-2 &lt;b&gt;\n</span>'
         '<span class="added">+2 c\n</span><span class="place">@@ 3\n</span></pre>'
