@@ -284,7 +284,7 @@ def _relative(found: Iterable[Path], root: Path, warn: Warn) -> tuple[str, ...]:
 
 GROUP = "pi.extensions"
 """The entry point group of extensions."""
-_LONGEST_MODULE = MAX_NAME_BYTES - len(".py")
+_MAX_MODULE_BYTES = MAX_NAME_BYTES - len(".py")
 
 
 class Distribution(Record):
@@ -327,7 +327,7 @@ def is_entry_point(text: str) -> bool:
     names = module.strip().split(".")
     attributes = rest.partition("[")[0].strip()
     return (
-        all(name.isidentifier() and len(name.encode()) <= _LONGEST_MODULE for name in names)
+        all(name.isidentifier() and len(name.encode()) <= _MAX_MODULE_BYTES for name in names)
         and len(module) <= MAX_PATH_BYTES
         and (not attributes or all(each.isidentifier() for each in attributes.split(".")))
     )
