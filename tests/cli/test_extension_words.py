@@ -17,7 +17,7 @@ from pi.cli.options import Flag
 from pi.coding.extension_host.discovery.manifest import ExtensionFlag
 from tests.cli.program import Program
 from tests.cli.requests import asked
-from tests.coding.files.nobody import locked_folder
+from tests.coding.files.unprivileged import locked_folder
 
 PLAN = ExtensionFlag(name="plan", kind="boolean", description="look, do not touch")
 BUDGET = ExtensionFlag(name="budget", kind="string")

@@ -10,7 +10,7 @@ from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.runtime.assemble import AssembledSession, assemble
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOptions
-from tests.coding.files.nobody import locked_folder
+from tests.coding.files.unprivileged import locked_folder
 
 FILES = (
     "work/.pi/themes/ours.json",

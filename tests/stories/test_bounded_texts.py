@@ -14,7 +14,7 @@ from pi.ai.models.custom import parse_relaxed
 from pi.base.terminal_text import sanitise
 from pi.coding.resources.prompts import split_arguments
 from pi.coding.resources.sources import split_front_matter
-from pi.coding.tools.bash_extended import fixed
+from pi.coding.tools.bash_extended import clean_command
 from pi.coding.tools.matching import elisions
 from pi.modes.interactive.dialogs.panel import summarise_message
 from pi.modes.interactive.transcript.messages import as_typed
@@ -46,9 +46,9 @@ def relaxed(text: str) -> None:
         (split_front_matter, "---\n" + "\n---" * MANY),
         (split_front_matter, "---" + " " * MANY),
         (split_arguments, "'\"" * MANY),
-        (fixed, "ls" + " " * MANY + "x"),
-        (fixed, "ls |" + " " * MANY + "| head"),
-        (fixed, "cd a &&" + " " * MANY),
+        (clean_command, "ls" + " " * MANY + "x"),
+        (clean_command, "ls |" + " " * MANY + "| head"),
+        (clean_command, "cd a &&" + " " * MANY),
         (elisions, "... existing code" + " " * MANY + "x"),
         (elisions, "..." + " " * MANY + "x"),
         (summarise_message, '<file name="' + "/" * MANY),

@@ -28,7 +28,7 @@ from pi.coding.extension_host.discovery.manifest import (
     Subcommand,
     declared_flag,
 )
-from pi.coding.resources.sources import Place, is_there
+from pi.coding.resources.sources import Place, path_exists
 
 LOADING_NOTHING = frozenset({"list_models", "export"})
 """Options that load no extension."""
@@ -88,9 +88,9 @@ def read_manifest_options(
     explicit = arguments.texts("extension") or ()
     flags: list[Flag] = []
     is_complete = not (
-        is_there(cwd / ".pi")
+        path_exists(cwd / ".pi")
         or settings.get("extensions")
-        or any(not is_there(cwd / path) for path in explicit)
+        or any(not path_exists(cwd / path) for path in explicit)
     )
     subcommands: dict[str, Subcommand] = {}
     for candidate in _candidates(arguments, agent_dir, settings, cwd):
@@ -140,8 +140,8 @@ def _of_packages(listed: object, agent_dir: Path) -> Iterator[Candidate]:
     from pi.coding.packages.entries import read_entries
     from pi.coding.packages.source import PackageLocation
 
-    shelf = PackageLocation(scope="user", base=agent_dir)
-    found = find_packages([Layer(shelf=shelf, entries=tuple(read_entries(listed)))])
+    location = PackageLocation(scope="user", base=agent_dir)
+    found = find_packages([Layer(location=location, entries=tuple(read_entries(listed)))])
     yield from finding.find_candidates(found.places("extensions"), "package", _ignore).candidates
 
 

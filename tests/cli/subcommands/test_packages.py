@@ -95,7 +95,7 @@ def test_what_cannot_be_installed_is_reported_in_two_lines(pi: Say, agent: Path)
     code, out, err = pi("install", "./nowhere")
 
     assert (code, out) == (1, "Installing ./nowhere...\n")
-    assert err.startswith("Error: There is no ")
+    assert err.startswith("Error: ") and " does not exist." in err
     assert not (agent / "settings.json").exists()
 
 

@@ -77,10 +77,10 @@ def test_the_name_of_the_file_decides_what_it_is(
 
 
 def test_a_directory_gets_a_file_of_the_usual_name(session_file: Path, tmp_path: Path) -> None:
-    (tmp_path / "shelf").mkdir()
+    (tmp_path / "folder").mkdir()
 
-    assert export_file(session_file, Path("shelf"), cwd=tmp_path) == (
-        tmp_path / "shelf/pi-session-2026_id.html"
+    assert export_file(session_file, Path("folder"), cwd=tmp_path) == (
+        tmp_path / "folder/pi-session-2026_id.html"
     )
 
 
@@ -123,9 +123,9 @@ def test_recorded_sessions_are_exported_with_prompt_and_tools(file: Path, tmp_pa
 
 
 def test_an_open_session_is_exported_without_its_secrets(live: SessionLog, tmp_path: Path) -> None:
-    told = Instructions(prompt=f"You know {SECRET} and more.", tools=())
+    instructions = Instructions(prompt=f"You know {SECRET} and more.", tools=())
 
-    page = export_session(live, cwd=tmp_path, secrets=[SECRET], instructions=told)
+    page = export_session(live, cwd=tmp_path, secrets=[SECRET], instructions=instructions)
 
     text = page.read_text(encoding="utf-8")
     assert SECRET not in text

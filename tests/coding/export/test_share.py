@@ -174,7 +174,7 @@ async def test_a_command_can_be_the_handler(
         ("echo done", "gh created a gist but did not say where it is."),
     ],
 )
-async def test_what_gh_complains_about_is_told(
+async def test_errors_of_gh_are_reported(
     live: SessionLog, place: Place, script: str, message: str
 ) -> None:
     place.install("gh", f"#!/bin/sh\n{script}\n")

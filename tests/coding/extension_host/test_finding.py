@@ -10,7 +10,7 @@ from pi.coding.extension_host.discovery.finding import (
 )
 from pi.coding.resources.discovery import Selection
 from pi.coding.resources.sources import Place, SourceInfo
-from tests.coding.files.nobody import locked_folder
+from tests.coding.files.unprivileged import locked_folder
 
 CODE = "def extension(pi): ...\n"
 

@@ -41,7 +41,7 @@ def test_what_is_ignored_is_not_entered(tmp_path: Path) -> None:
     assert [entry.path for entry in entries] == ["keep"]
 
 
-def test_a_walk_stops_when_it_is_told_to_and_passes_over_what_is_gone(tmp_path: Path) -> None:
+def test_a_walk_can_be_stopped_and_skips_missing_folders(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     stop = threading.Event()
     stop.set()

@@ -39,7 +39,7 @@ def test_entries_are_read_and_written_as_they_were() -> None:
         PackageEntry(
             source="npm:two",
             autoload=False,
-            wishes={"extensions": ("extensions/*.py", "!extensions/old.py"), "skills": ()},
+            filters={"extensions": ("extensions/*.py", "!extensions/old.py"), "skills": ()},
         ),
     ]
     assert [entry.written() for entry in entries] == raw
@@ -73,7 +73,7 @@ def test_an_entry_takes_the_place_of_all_that_name_it() -> None:
 def test_what_pi_does_not_know_of_an_entry_stays() -> None:
     raw = [{"source": "npm:one", "note": "mine"}]
 
-    changed = with_entry(raw, PackageEntry(source="npm:one", wishes={"skills": ()}), [0])
+    changed = with_entry(raw, PackageEntry(source="npm:one", filters={"skills": ()}), [0])
 
     assert changed == [{"source": "npm:one", "skills": [], "note": "mine"}]
 
@@ -82,30 +82,30 @@ SOME = """
     skills/* skills/b.md !skills/b.md !skills/** -skills/b.md +skills/b.md
     -skills +skills -skills/a +skills/a/SKILL.md +elsewhere
 """
-WISHES = st.lists(st.sampled_from(SOME.split()), max_size=4)
+FILTERS = st.lists(st.sampled_from(SOME.split()), max_size=4)
 
 
 @given(
-    wishes=st.none() | WISHES,
+    filters=st.none() | FILTERS,
     path=st.sampled_from(OFFERED),
     on=st.booleans(),
     base=st.sampled_from([None, (), OFFERED[:2]]),
 )
 def test_a_toggle_switches_one_resource_and_no_other(
-    wishes: list[str] | None, path: str, on: bool, base: tuple[str, ...] | None
+    filters: list[str] | None, path: str, on: bool, base: tuple[str, ...] | None
 ) -> None:
     entry = PackageEntry(
         source="npm:one",
-        wishes={"prompts": ()} if wishes is None else {"prompts": (), "skills": tuple(wishes)},
+        filters={"prompts": ()} if filters is None else {"prompts": (), "skills": tuple(filters)},
     )
 
     def chosen(of: PackageEntry) -> set[str]:
-        return set(select(OFFERED, of.wishes.get("skills"), base=base))
+        return set(select(OFFERED, of.filters.get("skills"), base=base))
 
     changed = toggled(entry, "skills", path, OFFERED, on=on, base=base)
 
     assert chosen(changed) == (chosen(entry) | {path} if on else chosen(entry) - {path})
-    assert changed.wishes["prompts"] == ()
+    assert changed.filters["prompts"] == ()
 
 
 def test_switching_off_and_on_again_leaves_the_entry_as_it_was() -> None:

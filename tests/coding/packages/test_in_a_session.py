@@ -40,7 +40,7 @@ async def test_packages_of_a_project_count_when_it_is_trusted(tmp_path: Path) ->
 OFFLINE = {**ENVIRON, "PI_OFFLINE": "1"}
 
 
-async def test_a_package_that_is_not_installed_is_told_and_stops_nothing(tmp_path: Path) -> None:
+async def test_a_package_that_is_not_installed_is_a_warning(tmp_path: Path) -> None:
     stage = Stage(tmp_path, environ=OFFLINE)
     stage.write(".pi/agent/settings.json", json.dumps({"packages": ["npm:tips", "npm:../x"]}))
 

@@ -1,4 +1,4 @@
-"""Whoever ends the program in the middle of an installation has what was there before."""
+"""Ending the program during an installation leaves the previous state."""
 
 from __future__ import annotations
 

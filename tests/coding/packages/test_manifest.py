@@ -70,7 +70,7 @@ def test_a_declaration_that_is_no_object_is_warned_of(tmp_path: Path, value: obj
         pytest.param("pi.toml", "a = " + "1" * 5000, id="a number of many digits"),
     ],
 )
-def test_a_broken_file_is_told(tmp_path: Path, name: str, text: str) -> None:
+def test_a_broken_file_is_a_warning(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     warnings: list[str] = []
 
@@ -81,7 +81,7 @@ def test_a_broken_file_is_told(tmp_path: Path, name: str, text: str) -> None:
 
 
 @pytest.mark.trap(276)
-def test_a_manifest_elsewhere_is_not_read(tmp_path: Path) -> None:
+def test_a_manifest_outside_the_package_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "pk").mkdir()
     (tmp_path / "elsewhere.json").write_text('{"pi": {"skills": ["x"]}}')
     (tmp_path / "pk" / "package.json").symlink_to("../elsewhere.json")

@@ -204,8 +204,8 @@ async def test_the_configuration_of_a_repository_above_starts_nothing(
     programs: Programs, trap: Trap, tmp_path: Path, name: str
 ) -> None:
     site = Repository(tmp_path / name)
-    shelf = PackageLocation(scope="project", base=site.folder / ".pi")
-    store = PackageStore(shelf, programs, lock=tmp_path / ".lock", clock=SystemClock())
+    location = PackageLocation(scope="project", base=site.folder / ".pi")
+    store = PackageStore(location, programs, lock=tmp_path / ".lock", clock=SystemClock())
     site.git("config", "core.gitProxy", str(trap.program))
     site.git("config", "core.fsmonitor", str(trap.program))
     site.git("config", "core.sshCommand", str(trap.program))
@@ -222,7 +222,7 @@ async def test_the_configuration_of_a_checkout_that_was_there_starts_nothing(
     store = make_store("project")
     repository.commit("skills/a/SKILL.md")
     await store.install(repository.source, tmp_path)
-    (checkout,) = store.shelf.git.rglob(".git")
+    (checkout,) = store.location.git.rglob(".git")
     with (checkout / "config").open("a") as config:
         config.write(
             f'[extensions]\n\tpartialClone = evil\n[remote "evil"]\n\tpromisor = true\n'

@@ -8,13 +8,13 @@ from pi.coding.packages.session_packages import PackageStores
 from pi.coding.packages.source import PackageLocation
 
 
-def test_each_scope_has_its_shelf(tmp_path: Path) -> None:
+def test_each_scope_has_its_location(tmp_path: Path) -> None:
     agent, cwd = tmp_path / "agent", tmp_path / "project"
     stores = PackageStores(
         agent_dir=agent, cwd=cwd, programs=Programs(environ={}), clock=SystemClock()
     )
 
-    assert [stores.store(scope).shelf for scope in ("user", "project", "temporary")] == [
+    assert [stores.store(scope).location for scope in ("user", "project", "temporary")] == [
         PackageLocation(scope="user", base=agent),
         PackageLocation(scope="project", base=cwd / ".pi"),
         PackageLocation(scope="temporary", base=agent / "temporary"),

@@ -62,12 +62,12 @@ def test_project_beats_user_and_the_command_line_beats_all(
 ) -> None:
     put(tmp_path / "cli" / "same" / "SKILL.md", SKILL.format("cli"))
     put(tmp_path / "same.md", "cli")
-    wanted = ResourceOptions(
+    options = ResourceOptions(
         skill_paths=(str(tmp_path / "cli"),), prompt_paths=(str(tmp_path / "same.md"),)
     )
 
     assert same(discover(ResourceOptions(), where)) == ("project", "project")
-    assert same(discover(wanted, where)) == ("cli", "cli")
+    assert same(discover(options, where)) == ("cli", "cli")
 
 
 def test_a_project_that_is_not_trusted_is_not_opened(where: ResourceSearch) -> None:
@@ -85,11 +85,11 @@ def test_settings_add_folders_and_leave_single_skills_out(where: ResourceSearch)
     assert names == {"same", "project", "agents", "home", "listed"}
 
 
-def test_what_was_named_and_is_not_there_is_told(where: ResourceSearch) -> None:
+def test_a_missing_explicit_path_is_a_warning(where: ResourceSearch) -> None:
     user = ResourceLists(base=where.agent_dir, skills=("nowhere",))
-    wanted = ResourceOptions(skill_paths=("/nosuch",), prompt_paths=("gone.md",))
+    options = ResourceOptions(skill_paths=("/nosuch",), prompt_paths=("gone.md",))
 
-    resources = discover(wanted, replace(where, user=user))
+    resources = discover(options, replace(where, user=user))
 
     assert [text for text in resources.warnings if "exist" in text] == [
         "Skill /nosuch does not exist.",
@@ -113,10 +113,10 @@ def test_discovery_can_be_switched_off_and_explicit_paths_stay(
     where: ResourceSearch, tmp_path: Path
 ) -> None:
     put(tmp_path / "cli" / "mine" / "SKILL.md", SKILL.format("cli"))
-    wanted = ResourceOptions(
+    options = ResourceOptions(
         context_files=False, skills=False, prompts=False, skill_paths=(str(tmp_path / "cli"),)
     )
-    resources = discover(wanted, where)
+    resources = discover(options, where)
 
     assert [each.skill.name for each in resources.skills] == ["mine"]
     assert (resources.prompts, resources.context.files) == ((), ())

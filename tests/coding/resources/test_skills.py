@@ -8,7 +8,7 @@ import pytest
 
 from pi.coding.resources.skills import FoundSkill, find_skills
 from pi.coding.resources.sources import Place
-from tests.coding.files.nobody import locked_folder
+from tests.coding.files.unprivileged import locked_folder
 
 
 def put(path: Path, text: str = "---\ndescription: Does it.\n---\nBody") -> Path:
@@ -90,13 +90,13 @@ def test_of_two_skills_with_one_name_the_first_counts(tmp_path: Path) -> None:
         ("---\nname: Bad Name\ndescription: d\n---\n", "should be a-z, 0-9 and single hyphens"),
     ],
 )
-def test_what_is_wrong_with_a_skill_is_told(tmp_path: Path, text: str, warning: str) -> None:
+def test_a_broken_skill_is_a_warning(tmp_path: Path, text: str, warning: str) -> None:
     put(tmp_path / "x" / "SKILL.md", text)
 
     assert warning in found(tmp_path)[1][0]
 
 
-def test_a_skill_knows_where_it_is_and_whom_it_is_for(tmp_path: Path) -> None:
+def test_a_skill_knows_its_location_and_whether_models_see_it(tmp_path: Path) -> None:
     path = put(
         tmp_path / "x" / "SKILL.md",
         "---\ndescription: d\ndisable-model-invocation: true\n---\nDo it.",

@@ -89,16 +89,16 @@ async def test_a_prefix_and_a_wrapper_stand_before_every_command(tmp_path: Path)
 async def test_the_persons_profile_is_read_only_if_that_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / ".bash_profile").write_text("echo profile\n")
     environ = {**os.environ, "HOME": str(tmp_path)}
-    told = [
+    heard = [
         await ran(make_shell(tmp_path, environ=environ, options=options), "echo ran")
         for options in (ShellOptions(), ShellOptions(login=True))
     ]
 
-    assert told[0] == "ran\n"
-    assert told[1].endswith("profile\nran\n")
+    assert heard[0] == "ran\n"
+    assert heard[1].endswith("profile\nran\n")
 
 
-async def test_nothing_can_be_typed_into_a_command_and_git_asks_nobody(tmp_path: Path) -> None:
+async def test_nothing_can_be_typed_into_a_command_and_git_does_not_prompt(tmp_path: Path) -> None:
     shell = make_shell(tmp_path)
 
     assert await ran(shell, "cat; echo $GIT_TERMINAL_PROMPT $PAGER $AI_AGENT") == "0 cat pi\n"
@@ -123,11 +123,11 @@ async def test_output_appears_while_a_command_runs(tmp_path: Path) -> None:
     first = asyncio.Event()
     go = tmp_path / "go"
 
-    def told(text: str) -> None:
+    def heard(text: str) -> None:
         first.set()
 
     running = asyncio.create_task(
-        room.run(f"echo begun; until [ -e {go} ]; do sleep 0.02; done; echo end", on_text=told)
+        room.run(f"echo begun; until [ -e {go} ]; do sleep 0.02; done; echo end", on_text=heard)
     )
     async with asyncio.timeout(30):
         await first.wait()
@@ -176,7 +176,7 @@ async def test_a_listener_that_fails_ends_the_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.trap(99)
-async def test_a_missing_folder_is_told_and_not_a_crash(tmp_path: Path) -> None:
+async def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     shell = make_shell(tmp_path)
 
     with pytest.raises(SpawnFailed, match=r"the working directory .*gone does not exist"):

@@ -10,7 +10,7 @@ from pi.agent.tools.tool import AgentTool, ToolFailed, ToolResult
 from pi.ai.messages import Text
 from pi.coding.blobs.artifacts import Artifact
 from pi.coding.shell.local import ShellOptions
-from pi.coding.tools.bash import bash_tool, checked_timeout
+from pi.coding.tools.bash import bash_tool, validate_timeout
 from pi.testing import calls, says
 from tests.agent.agents import Stage
 from tests.base.processes.children import needs_posix_shell, passing_of
@@ -54,7 +54,7 @@ async def test_death_by_a_signal_is_a_failure_with_what_was_written(bash: AgentT
 @pytest.mark.parametrize("timeout", [0, -1, 1e9, float("inf"), float("nan")])
 async def test_a_timeout_that_makes_no_sense_is_refused(bash: AgentTool, timeout: float) -> None:
     with pytest.raises(ToolFailed, match="Invalid timeout"):
-        checked_timeout(timeout)
+        validate_timeout(timeout)
 
 
 @pytest.mark.trap(99)
@@ -86,7 +86,7 @@ async def test_a_long_output_is_cut_and_named_and_the_session_keeps_it(tmp_path:
     assert artifact.path.read_bytes() == b"".join(b"%d\n" % n for n in range(1, 3001))
 
 
-async def test_an_output_beyond_the_limit_is_cut_and_the_result_says_so(tmp_path: Path) -> None:
+async def test_an_output_beyond_the_limit_is_truncated_with_a_notice(tmp_path: Path) -> None:
     tool = bash_tool(make_shell(tmp_path, most_kept=100 * 1024))
 
     result = await use(tool, command="yes | head -n 100000; echo end")
@@ -118,14 +118,14 @@ async def test_snapshots_come_while_a_command_runs_and_the_last_is_complete(
     seen = asyncio.Event()
     go = tmp_path / "go"
 
-    class Told(list[ToolResult]):
+    class Updates(list[ToolResult]):
         def append(self, update: ToolResult) -> None:
             updates.append(update)
             if update.content:
                 seen.set()
 
     script = f"echo one; until [ -e {go} ]; do sleep 0.02; done; echo two; echo three"
-    running = asyncio.create_task(use(make(tmp_path, "bash"), Told(), command=script))
+    running = asyncio.create_task(use(make(tmp_path, "bash"), Updates(), command=script))
     async with asyncio.timeout(30):
         await seen.wait()
         go.touch()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolFailed, ToolResult
-from pi.coding.tools.edit import LARGEST, prepare_edit
+from pi.coding.tools.edit import MAX_FILE_BYTES, prepare_edit
 from pi.testing import call, says
 from tests.agent.agents import Stage
 from tests.coding.tools.places import make, use
@@ -101,7 +101,7 @@ async def test_fields_that_were_invented_are_ignored(edit: AgentTool, tmp_path: 
 @pytest.mark.parametrize(
     ("path", "code"), [("gone", "ENOENT"), ("folder", "EISDIR"), ("file/x", "ENOTDIR")]
 )
-async def test_problems_of_the_file_system_are_told_as_such(
+async def test_file_system_errors_are_reported_with_their_code(
     edit: AgentTool, tmp_path: Path, path: str, code: str
 ) -> None:
     (tmp_path / "folder").mkdir()
@@ -125,7 +125,7 @@ async def test_what_might_fill_the_memory_is_not_read(
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "huge").touch()
-    os.truncate(tmp_path / "huge", LARGEST + 1)
+    os.truncate(tmp_path / "huge", MAX_FILE_BYTES + 1)
 
     with pytest.raises(ToolFailed) as failed:
         await use(edit, path=path, edits=change("a", "b"))

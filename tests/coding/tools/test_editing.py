@@ -43,7 +43,7 @@ def test_an_empty_text_is_edited_by_replacing_nothing() -> None:
 
 
 @pytest.mark.trap(114)
-def test_no_match_several_and_no_change_are_told_apart() -> None:
+def test_no_match_several_and_no_change_have_different_messages() -> None:
     assert problem("abc", ("x", "y")) == (
         "Could not find the exact text in f. "
         "The old text must match exactly including all whitespace and newlines."
@@ -71,7 +71,7 @@ def test_a_miss_shows_the_text_that_was_probably_meant() -> None:
     )
 
 
-def test_a_miss_in_a_huge_file_is_told_soon() -> None:
+def test_a_miss_in_a_huge_file_is_reported_quickly() -> None:
     text = "".join(f"line number {n} of many\n" for n in range(200_000))
 
     assert problem(text, ("line numbr 1234 of many", "x")).startswith("Could not find")

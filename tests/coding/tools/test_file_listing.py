@@ -108,7 +108,7 @@ async def test_after_an_fd_that_fails_the_next_way_is_taken(
     program: str,
     bundled: bool,
 ) -> None:
-    monkeypatch.setattr(program_output, "LONGEST_END", 0.3)
+    monkeypatch.setattr(program_output, "EXIT_GRACE_SECONDS", 0.3)
     fd = stand_in(tmp_path / "bin/fd", program)
     path = f"{fd.parent}:/usr/bin:/bin"
     project = tmp_path / "project"
@@ -135,11 +135,11 @@ async def test_after_a_ripgrep_that_fails_everything_is_walked(
     assert found == (["half-way"] if program == "exit 2" else ["a"]), "2: a folder was closed"
 
 
-async def test_of_very_many_the_first_that_are_wanted_are_kept(tmp_path: Path) -> None:
+async def test_of_very_many_the_first_matches_are_kept(tmp_path: Path) -> None:
     fd = stand_in(tmp_path / "bin/fd", "seq 1 40000 | tr '\\n' '\\0'")
     listing = lists(bundled=False, path=f"{fd.parent}:/usr/bin:/bin")
 
-    found = await listing.below(tmp_path, wanted=lambda path: path.endswith("7"), most=3)
+    found = await listing.below(tmp_path, accepts=lambda path: path.endswith("7"), most=3)
 
     assert found == ["10007", "10017", "10027"]
 

@@ -16,7 +16,7 @@ def find(tmp_path: Path) -> AgentTool:
 
 @pytest.mark.trap(125)
 @pytest.mark.parametrize(
-    ("pattern", "wanted"),
+    ("pattern", "expected"),
     [
         ("*.py", ["a.py", "src/b.py", "src/deep/C.py", "x/src/d.py"]),
         ("src/*.py", ["src/b.py", "x/src/d.py"]),
@@ -37,12 +37,12 @@ def find(tmp_path: Path) -> AgentTool:
     ],
 )
 def test_patterns_with_and_without_a_slash_mean_paths_and_names(
-    pattern: str, wanted: list[str]
+    pattern: str, expected: list[str]
 ) -> None:
     paths = ["a.py", "src/", "src/b.py", "src/deep/", "src/deep/C.py", "x/src/", "x/src/d.py"]
     matches = name_matcher(pattern, Path("/root"))
 
-    assert [path for path in paths if matches(path)] == wanted
+    assert [path for path in paths if matches(path)] == expected
 
 
 @pytest.mark.trap(125)

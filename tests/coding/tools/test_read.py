@@ -59,11 +59,11 @@ async def test_a_line_that_is_too_long_comes_with_a_command_that_shows_it(
 
 
 @pytest.mark.trap(123)
-async def test_a_file_that_is_too_large_to_count_says_so(
+async def test_a_file_that_is_too_large_to_count_has_a_lower_bound(
     read: AgentTool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pi.coding.files.text.MOST_SCANNED", 100_000)
-    monkeypatch.setattr("pi.coding.files.text.CHUNK", 50_000)
+    monkeypatch.setattr("pi.coding.files.text.MAX_SCANNED_BYTES", 100_000)
+    monkeypatch.setattr("pi.coding.files.text.CHUNK_BYTES", 50_000)
     (tmp_path / "f").write_text("x\n" * 100_000)
     (tmp_path / "line").write_text("x" * 200_000)
 

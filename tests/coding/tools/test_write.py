@@ -120,10 +120,10 @@ def test_what_will_be_written_is_shown_as_far_as_it_has_come(
 async def test_a_link_out_of_the_working_folder_is_named(
     tmp_path: Path,
 ) -> None:
-    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    project, outside = tmp_path / "project", tmp_path / "outside"
     project.mkdir()
-    elsewhere.mkdir()
-    (project / "link").symlink_to(elsewhere)
+    outside.mkdir()
+    (project / "link").symlink_to(outside)
     (project / "inside").symlink_to(project / "f")
 
     through = await use(make(project, "write"), path="link/f", content="old")
@@ -131,10 +131,10 @@ async def test_a_link_out_of_the_working_folder_is_named(
         make(project, "edit"), path="link/f", edits=[{"oldText": "old", "newText": "new"}]
     )
     inside = await use(make(project, "write"), path="inside", content="x")
-    direct = await use(make(project, "write"), path=str(elsewhere / "g"), content="x")
+    direct = await use(make(project, "write"), path=str(outside / "g"), content="x")
 
-    note = f"\nNote: link/f is a link out of the working folder; the file is {elsewhere}/f."
+    note = f"\nNote: link/f is a link out of the working folder; the file is {outside}/f."
     assert through == ToolResult.of(f"Successfully wrote to link/f{note}")
     assert edited.content == (Text(text=f"Successfully replaced 1 block(s) in link/f.{note}"),)
     assert inside == ToolResult.of("Successfully wrote to inside")
-    assert direct == ToolResult.of(f"Successfully wrote to {elsewhere}/g")
+    assert direct == ToolResult.of(f"Successfully wrote to {outside}/g")

@@ -34,7 +34,7 @@ from pi.coding.runtime.workspace import environment_rules
 from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.naming import session_directory
 from pi.coding.settings.settings import Settings
-from pi.coding.shell.environment import service_environment, withheld
+from pi.coding.shell.environment import service_environment, withheld_variables
 from pi.coding.shell.locating import NoShell, find_shell
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.trust import BadTrustFile, canonical, gated_in
@@ -247,7 +247,7 @@ def _terminal(host: Machine) -> CheckResult:
 
 def _withheld(host: Machine, settings: Settings) -> CheckResult:
     rules = environment_rules(settings, host.environment, KnownSecrets.of(host))
-    found = withheld(host.environ, rules)
+    found = withheld_variables(host.environ, rules)
     if not found:
         return CheckResult(level="good", topic="variables", text="commands see all of them")
     names = ", ".join(f"{each.name} ({WHO.get(each.reason, each.reason)})" for each in found)

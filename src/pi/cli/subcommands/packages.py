@@ -108,7 +108,7 @@ class PackageContext:
         """Returns whether the installed package of a source has resources."""
         source = parse_source(text, self.cwd)
         entry = PackageEntry(source=str(source.path) if isinstance(source, LocalSource) else text)
-        found = find_packages([Layer(shelf=self.store(scope).shelf, entries=(entry,))])
+        found = find_packages([Layer(location=self.store(scope).location, entries=(entry,))])
         return any(package.offered for package in found.packages)
 
 

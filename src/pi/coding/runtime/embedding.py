@@ -210,7 +210,7 @@ def _resources(options: AgentSessionOptions, cwd: Path) -> ResourceOptions:
         skill_paths=skill_paths,
         prompts=templates is None,
         prompt_paths=template_paths,
-        brought=ProvidedResources(
+        provided=ProvidedResources(
             append_prompt=options.get("append_system_prompt") or "",
             context=tuple(_context_file(given, cwd) for given in context or ()),
             skills=own_skills,

@@ -46,5 +46,5 @@ class SessionPackages:
 
     def _layers(self) -> tuple[Layer, ...]:
         stores = self._stores
-        explicit = layer_for_one_run(self._explicit, stores.cwd, stores.shelf("temporary"))
+        explicit = layer_for_one_run(self._explicit, stores.cwd, stores.location("temporary"))
         return (explicit, *layers_of(self._settings, stores.agent_dir, stores.cwd))

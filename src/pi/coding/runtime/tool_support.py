@@ -18,7 +18,7 @@ from pi.coding.files.local import LocalFiles
 from pi.coding.runtime.machine import Environment
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.settings.settings import Settings
-from pi.coding.shell.environment import automated
+from pi.coding.shell.environment import automation_environment
 from pi.coding.shell.interception import DEFAULT_RULES, InterceptionRule
 from pi.coding.shell.local import LocalShell
 from pi.coding.tools.images import ImageLimits
@@ -117,7 +117,7 @@ def extended_bash(
         files=files,
         jobs=ShellJobs(shell, scope, on_end=ended),
         tools=session.tools,
-        variables=lambda: {**automated(environment.values), **session.variables()},
+        variables=lambda: {**automation_environment(environment.values), **session.variables()},
     )
     may_have_terminal = session.has_screen and environment.values.get(NO_TERMINAL) != "1"
     interceptor = settings.section(("bashInterceptor",), InterceptorValues)

@@ -275,7 +275,7 @@ def test_search_steps_through_all_that_was_found(visit: Open) -> None:
 
 
 @pytest.mark.timing  # the browser stores the choice a moment after the click
-def test_the_page_is_light_or_dark_as_the_system_is_until_somebody_chooses(visit: Open) -> None:
+def test_the_page_is_light_or_dark_as_the_system_is_until_the_user_chooses(visit: Open) -> None:
     page = visit(sample(), color_scheme="dark").page
     background = "getComputedStyle(document.body).backgroundColor"
     seen = [page.evaluate(background)]

@@ -64,7 +64,7 @@ def test_a_call_is_drawn_with_its_result(
     assert drawn(call, result) == markup
 
 
-def test_a_call_without_a_result_says_so() -> None:
+def test_a_call_without_a_result_is_marked() -> None:
     assert drawn(called("c", "ls")) == (
         '<details class="tool unanswered"><summary><span class="tool-name">ls</span> '
         '<span class="badge">unanswered</span> <span class="subject"></span></summary></details>'

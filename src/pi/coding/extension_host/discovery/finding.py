@@ -19,8 +19,8 @@ from pi.coding.resources.sources import (
     entries_of,
     is_file,
     is_folder,
-    is_there,
     named_places,
+    path_exists,
 )
 
 if TYPE_CHECKING:  # loaded with the first extension
@@ -111,12 +111,12 @@ def find_candidates(
     candidates: dict[Path, Candidate] = {}
     foreign: list[str] = []
     for place in places:
-        if not is_there(place.path):
+        if not path_exists(place.path):
             if place.source != "auto":
                 warn(f"Extension {place.path} does not exist.")
             continue
         for path in _extensions(place.path, warn):
-            if not is_there(path) or not (listed is None or listed.admits(path, place.folder)):
+            if not path_exists(path) or not (listed is None or listed.admits(path, place.folder)):
                 continue
             if path.suffix in FOREIGN:
                 foreign.append(str(path))

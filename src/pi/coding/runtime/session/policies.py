@@ -86,9 +86,9 @@ async def _fitted(
 ) -> tuple[Text | Image, ...]:
     if not any(isinstance(block, Image) for block in blocks):
         return tuple(blocks)
-    from pi.coding.tools.images import fitted  # lazy: most sessions have no images
+    from pi.coding.tools.images import fit_images  # lazy: most sessions have no images
 
-    work = partial(fitted, blocks, image_limits(core), keep_unreadable=keep_unreadable)
+    work = partial(fit_images, blocks, image_limits(core), keep_unreadable=keep_unreadable)
     return await asyncio.to_thread(work)
 
 

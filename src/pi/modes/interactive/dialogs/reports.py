@@ -9,7 +9,7 @@ from msgspec import UNSET
 from pi.ai.messages import AssistantMessage, Usage
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
-from pi.coding.export.transcript import Spent, Totals, add_up, dollars
+from pi.coding.export.transcript import Spent, Totals, dollars, sum_usage
 from pi.coding.port.results import SessionState
 from pi.coding.session.entries import Entry, MessageEntry
 from pi.coding.session.views import ContextUsage, SessionStats
@@ -171,7 +171,7 @@ class SessionUsage(Record):
 
 def usage_of(entries: Sequence[Entry], context: ContextUsage | None) -> SessionUsage:
     """Returns the usage of all answers of a session, on all branches."""
-    return SessionUsage(totals=add_up(entries), answers=tuple(_answers(entries)), context=context)
+    return SessionUsage(totals=sum_usage(entries), answers=tuple(_answers(entries)), context=context)
 
 
 def tokens(count: float) -> str:

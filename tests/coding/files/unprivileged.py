@@ -1,4 +1,4 @@
-"""Somebody who may not read and write everything, as root may."""
+"""Folders without the privileges of root."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 
 @contextmanager
-def folder_of_nobody() -> Iterator[Path]:
-    """A folder of somebody without privileges, who we are for as long as the block lasts."""
+def unprivileged_folder() -> Iterator[Path]:
+    """Yield a folder of an unprivileged user; the process has that user's rights meanwhile."""
     with tempfile.TemporaryDirectory() as name:
         if os.getuid() != 0:
             yield Path(name)
@@ -27,7 +27,7 @@ def folder_of_nobody() -> Iterator[Path]:
 @contextmanager
 def locked_folder() -> Iterator[Path]:
     """A folder that we may not enter, with a file in it, for as long as the block lasts."""
-    with folder_of_nobody() as place:
+    with unprivileged_folder() as place:
         locked = place / "locked"
         locked.mkdir()
         (locked / "file").touch()
