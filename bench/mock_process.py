@@ -34,7 +34,7 @@ class MockProcess:
         self._call("POST", "/__reset")
 
     def stop(self) -> None:
-        """Tell the server to end."""
+        """Ask the server to end."""
         self._call("POST", "/__stop")
 
     def _call(self, method: str, path: str) -> bytes:

@@ -43,7 +43,8 @@ def main() -> None:
 
 def start(command: list[str]) -> tuple[int, bytes]:
     """Start ``command``: its process id, and the number of the error that prevented it."""
-    exec_failed, tell = os.pipe()  # closed by a successful exec, like every descriptor of Python's
+    # A successful exec closes the pipe, like every descriptor that Python opens.
+    exec_failed, failure_pipe = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
@@ -51,10 +52,10 @@ def start(command: list[str]) -> tuple[int, bytes]:
                 signal.signal(number, signal.SIG_DFL)
             os.execvp(command[0], command)
         except OSError as problem:
-            os.write(tell, str(problem.errno).encode())
+            os.write(failure_pipe, str(problem.errno).encode())
         finally:
             os._exit(127)
-    os.close(tell)
+    os.close(failure_pipe)
     return pid, os.read(exec_failed, 16)
 
 

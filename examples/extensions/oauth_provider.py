@@ -1,6 +1,6 @@
 """A provider that one signs in to: ``/login acme``, then ``--model acme/small``.
 
-Its server gives a code that the person types into a page; the tokens that come of it are kept with
+Its server returns a code that the user types into a page; the resulting tokens are kept with
 all others, and renewed before they end.
 """
 

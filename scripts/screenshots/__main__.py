@@ -76,7 +76,7 @@ def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     home = Path(tempfile.gettempdir()) / "ada"
     for name, shot in SHOTS.items():
-        home.mkdir()  # somebody else's is not touched
+        home.mkdir()  # the user's own is not touched
         try:
             (IMAGES / f"{name}.svg").write_text(take(shot, home), encoding="utf-8")
         finally:

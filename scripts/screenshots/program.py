@@ -105,4 +105,4 @@ def running(
 
 
 def _nothing() -> None:
-    """Nobody resizes, stops or closes this terminal."""
+    """This terminal is never resized, stopped or closed."""

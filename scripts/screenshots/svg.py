@@ -54,9 +54,9 @@ aria-label={quoteattr(title)}>
 """
 
 
-def colour(wanted: tuple[str, Any] | None, otherwise: str) -> str:
+def colour(value: tuple[str, Any] | None, otherwise: str) -> str:
     """A colour of the terminal as ``#rrggbb``."""
-    match wanted:
+    match value:
         case ("rgb", (red, green, blue)):
             return f"#{red:02x}{green:02x}{blue:02x}"
         case ("palette", int(number)):
@@ -113,8 +113,8 @@ def _row(row: Sequence[Cell], number: int) -> Iterator[str]:
 def _attributes(look: Look) -> str:
     lines = [
         name
-        for name, wanted in (("underline", look.underline), ("line-through", look.strike))
-        if wanted
+        for name, is_set in (("underline", look.underline), ("line-through", look.strike))
+        if is_set
     ]
     attributes = [f'fill="{look.ink}"']
     if look.bold:

@@ -7,7 +7,7 @@ import pytest
 
 from scripts.screenshots.__main__ import IMAGES, SHOTS, take
 
-WANTED = {
+EXPECTED = {
     "transcript": ("Show me around", "+1 print"),
     "tree": ("Session Tree", "user: Show me around"),
     "models": ("> sonnet", "anthropic/"),
@@ -23,10 +23,10 @@ def texts(svg: str) -> str:
 def test_a_picture_shows_a_real_run(name: str, tmp_path: Path) -> None:
     shown = texts(take(SHOTS[name], tmp_path / "home"))
 
-    for text in WANTED[name]:
+    for text in EXPECTED[name]:
         assert text in shown
 
 
 @pytest.mark.parametrize("name", sorted(SHOTS))
 def test_the_documentation_has_the_picture(name: str) -> None:
-    assert WANTED[name][0] in texts((IMAGES / f"{name}.svg").read_text(encoding="utf-8"))
+    assert EXPECTED[name][0] in texts((IMAGES / f"{name}.svg").read_text(encoding="utf-8"))
