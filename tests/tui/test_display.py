@@ -44,7 +44,7 @@ def test_what_stays_in_the_window_is_no_history_even_where_there_is_no_room_for_
     assert display.ledger == Ledger(committed=1, top=4)
 
 
-@pytest.mark.trap(156)
+@pytest.mark.behaviour("resizes-are-coalesced")
 def test_a_resize_replays_outside_of_panes_and_never_inside() -> None:
     outside, inside = (RegularDisplay(SIZE, in_pane=pane) for pane in (False, True))
 

@@ -33,7 +33,7 @@ def test_input_that_is_no_terminal_is_refused(tmp_path: Path) -> None:
         ProcessTerminal(env={}, input_fd=file.fileno(), output_fd=file.fileno())
 
 
-@pytest.mark.trap(178)
+@pytest.mark.behaviour("size-from-the-environment")
 def test_a_device_without_a_size_leaves_it_to_the_environment(device: tuple[int, int]) -> None:
     _, slave = device
 
@@ -46,7 +46,7 @@ def test_a_device_without_a_size_leaves_it_to_the_environment(device: tuple[int,
     )
 
 
-@pytest.mark.trap(164)
+@pytest.mark.behaviour("exit-restores-the-terminal")
 def test_a_normal_end_gives_the_terminal_back() -> None:
     with PtyProgram() as program:
         program.wait_for(b"ready")
@@ -60,7 +60,7 @@ def test_a_normal_end_gives_the_terminal_back() -> None:
         assert program.terminal_attributes() == program.attributes
 
 
-@pytest.mark.trap(164)
+@pytest.mark.behaviour("exit-restores-the-terminal")
 def test_an_exception_gives_the_terminal_back_before_it_is_shown() -> None:
     with PtyProgram() as program:
         program.wait_for(b"ready")
@@ -72,7 +72,7 @@ def test_an_exception_gives_the_terminal_back_before_it_is_shown() -> None:
         assert program.terminal_attributes() == program.attributes
 
 
-@pytest.mark.trap(164)
+@pytest.mark.behaviour("exit-restores-the-terminal")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_gives_the_terminal_back_and_still_ends_the_program(
     number: signal.Signals,
@@ -86,7 +86,7 @@ def test_a_signal_gives_the_terminal_back_and_still_ends_the_program(
         assert program.terminal_attributes() == program.attributes
 
 
-@pytest.mark.trap(166)
+@pytest.mark.behaviour("vanished-terminal-ends-cleanly")
 def test_a_signal_in_the_middle_of_giving_the_terminal_back_acts_behind_it(
     device: tuple[int, int],
 ) -> None:
@@ -110,7 +110,7 @@ def test_a_signal_in_the_middle_of_giving_the_terminal_back_acts_behind_it(
         signal.signal(signal.SIGHUP, before)
 
 
-@pytest.mark.trap(166)
+@pytest.mark.behaviour("vanished-terminal-ends-cleanly")
 def test_a_terminal_that_is_closed_ends_the_program() -> None:
     with PtyProgram() as program:
         program.wait_for(b"ready")
@@ -130,7 +130,7 @@ def test_another_size_is_noticed() -> None:
         assert program.end() == 0
 
 
-@pytest.mark.trap(165)
+@pytest.mark.behaviour("late-input-is-drained")
 def test_what_the_terminal_still_says_does_not_reach_the_shell() -> None:
     with PtyProgram() as program:
         _answer(program)
@@ -142,7 +142,7 @@ def test_what_the_terminal_still_says_does_not_reach_the_shell() -> None:
         assert b"97;1:3u" not in program.output
 
 
-@pytest.mark.trap(165)
+@pytest.mark.behaviour("late-input-is-drained")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_what_the_terminal_still_says_after_a_signal_does_not_reach_the_shell(
     number: signal.Signals,
@@ -159,7 +159,7 @@ def test_what_the_terminal_still_says_after_a_signal_does_not_reach_the_shell(
         assert not program.unread_input()
 
 
-@pytest.mark.trap(165)
+@pytest.mark.behaviour("late-input-is-drained")
 def test_answers_to_a_program_that_ends_at_once_do_not_reach_the_shell() -> None:
     with PtyProgram() as program:
         program.wait_for(b"ready")
@@ -172,7 +172,7 @@ def test_answers_to_a_program_that_ends_at_once_do_not_reach_the_shell() -> None
         assert not program.unread_input()
 
 
-@pytest.mark.trap(167)
+@pytest.mark.behaviour("suspend-and-resume")
 def test_a_suspended_program_comes_back_with_its_screen(
     program: Callable[[str, str], str],
 ) -> None:
@@ -191,7 +191,7 @@ def test_a_suspended_program_comes_back_with_its_screen(
         assert shell.output.endswith(RESTORED + b"over\r\n")
 
 
-@pytest.mark.trap(167)
+@pytest.mark.behaviour("suspend-and-resume")
 def test_a_program_stopped_from_outside_begins_again() -> None:
     with PtyProgram() as program:
         program.wait_for(b"ready")
@@ -206,7 +206,7 @@ def test_a_program_stopped_from_outside_begins_again() -> None:
         assert program.output.count(b"\x1b[>7u") == program.output.count(b"\x1b[<u") == 2
 
 
-@pytest.mark.trap(167)
+@pytest.mark.behaviour("suspend-and-resume")
 def test_a_program_stopped_from_outside_says_only_in_the_end_what_it_has_shown() -> None:
     with PtyProgram(env={"DEMO_FULLSCREEN": "1"}) as program:
         program.wait_for(b"ready")
@@ -220,7 +220,7 @@ def test_a_program_stopped_from_outside_says_only_in_the_end_what_it_has_shown()
         assert program.output.count(b"what was shown") == 1
 
 
-@pytest.mark.trap(168)
+@pytest.mark.behaviour("only-the-tui-writes")
 def test_what_others_print_comes_after_the_screen() -> None:
     with PtyProgram() as program:
         program.wait_for(b"ready")
@@ -234,7 +234,7 @@ def test_what_others_print_comes_after_the_screen() -> None:
         assert (b"a child prints" in after, b"a library warns" in after) == (True, True)
 
 
-@pytest.mark.trap(202)
+@pytest.mark.behaviour("early-keys-are-kept")
 def test_keys_typed_before_the_start_are_kept() -> None:
     with PtyProgram() as program:
         program.type(b"abc")

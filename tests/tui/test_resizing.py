@@ -90,7 +90,7 @@ def test_another_step_while_it_is_looked_at_begins_anew(pane: Pane) -> None:
     assert pane.acted == [TAPE]
 
 
-@pytest.mark.trap(156)
+@pytest.mark.behaviour("resizes-are-coalesced")
 def test_a_pane_that_has_not_told_its_size_yet_is_waited_for(pane: Pane) -> None:
     pane.size = Size(columns=60, rows=1)
     pane.resizing.restart()

@@ -88,7 +88,7 @@ class Screen(FakeUI):
         return Shown()
 
 
-@pytest.mark.trap(263)
+@pytest.mark.behaviour("stale-handles-raise")
 async def test_nothing_of_an_extension_stays_on_the_screen_after_it(tmp_path: Path) -> None:
     ui = Screen()
 
@@ -194,7 +194,7 @@ async def test_a_drawing_that_fails_is_told_with_the_name_of_its_extension(tmp_p
         assert play.failures == ["widget w: no rows"]
 
 
-@pytest.mark.trap(263)
+@pytest.mark.behaviour("stale-handles-raise")
 async def test_what_an_ended_session_has_left_shows_and_asks_nothing(tmp_path: Path) -> None:
     answers: list[Any] = []
     opened = asyncio.Event()

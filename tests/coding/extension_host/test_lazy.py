@@ -81,7 +81,7 @@ async def test_one_that_fails_at_its_first_use_is_told(tmp_path: Path) -> None:
     await session.close()
 
 
-@pytest.mark.trap(262)
+@pytest.mark.behaviour("failed-factory-leaves-nothing")
 async def test_a_manifest_that_waits_for_no_event_of_ours_leaves_nothing(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.write(".pi/agent/extensions/weather.py", LAZY.replace("event:input", "event:inpt"))

@@ -225,7 +225,7 @@ async def test_whoever_guards_a_session_guards_those_that_work_for_its_helpers(
     assert "not here" in str(request.messages[-1])
 
 
-@pytest.mark.trap(136)
+@pytest.mark.behaviour("sub-agent-rights-are-bounded")
 async def test_a_nested_session_has_no_tools_that_the_person_has_ruled_out(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     tools = ToolFilter(only=("read", "bash"), without=("bash",))

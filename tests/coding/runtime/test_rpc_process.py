@@ -74,7 +74,7 @@ async def test_what_is_no_record_is_passed_over(tmp_path: Path) -> None:
     assert heard == []
 
 
-@pytest.mark.trap(255)
+@pytest.mark.behaviour("dead-server-rejects-requests")
 async def test_when_the_server_dies_everybody_who_waits_is_told_what_it_said(
     tmp_path: Path,
 ) -> None:
@@ -93,7 +93,7 @@ async def test_when_the_server_dies_everybody_who_waits_is_told_what_it_said(
     assert len(process.errors) <= 64 * 1024
 
 
-@pytest.mark.trap(255)
+@pytest.mark.behaviour("dead-server-rejects-requests")
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 async def test_a_server_that_is_killed_is_told_by_its_signal(tmp_path: Path) -> None:
     async with server(tmp_path) as process:

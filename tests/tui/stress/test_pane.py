@@ -178,7 +178,7 @@ class Stream:
         return [word for word in +self.wrong() if word not in text]
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", range(20))
 def test_a_resize_of_a_pane_neither_loses_nor_doubles_anything(seed: int) -> None:
     stream = Stream(seed, rows=40)
@@ -188,7 +188,7 @@ def test_a_resize_of_a_pane_neither_loses_nor_doubles_anything(seed: int) -> Non
     assert stream.wrong() == Counter()
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", range(20))
 def test_a_pane_that_tells_of_its_size_too_late_loses_nothing(seed: int) -> None:
     stream = Stream(seed, rows=24)
@@ -198,7 +198,7 @@ def test_a_pane_that_tells_of_its_size_too_late_loses_nothing(seed: int) -> None
     assert stream.lost() == []
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", range(20))
 def test_a_pane_that_changes_again_before_it_is_painted_loses_nothing(seed: int) -> None:
     stream = Stream(seed, rows=24)
@@ -212,7 +212,7 @@ def test_a_pane_that_changes_again_before_it_is_painted_loses_nothing(seed: int)
     assert stream.lost() == []
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", range(20))
 def test_a_resize_in_blocks_taller_than_the_window_neither_loses_nor_doubles_anything(
     seed: int,
@@ -224,7 +224,7 @@ def test_a_resize_in_blocks_taller_than_the_window_neither_loses_nor_doubles_any
     assert stream.wrong() == Counter()
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", range(20))
 def test_a_pane_whose_height_changes_unnoticed_takes_a_frame_all_the_same(seed: int) -> None:
     stream = Stream(seed, rows=30, is_tall=True)

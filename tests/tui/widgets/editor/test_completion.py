@@ -59,7 +59,7 @@ async def no_wait(seconds: float) -> None:
     await asyncio.sleep(0)
 
 
-@pytest.mark.trap(198)
+@pytest.mark.behaviour("completion-is-debounced")
 async def test_typing_is_debounced(tasks: TaskScope) -> None:
     slow, waits = Slow(), list[float]()
     pause = asyncio.Event()
@@ -79,7 +79,7 @@ async def test_typing_is_debounced(tasks: TaskScope) -> None:
     assert slow.asked == [("@ab", False)]
 
 
-@pytest.mark.trap(198)
+@pytest.mark.behaviour("completion-is-debounced")
 async def test_a_question_that_is_out_of_date_is_cancelled_and_never_answered(
     tasks: TaskScope,
 ) -> None:

@@ -63,7 +63,7 @@ def test_labels_were_set_when_the_clock_of_the_person_says(stored: str, shown: s
     assert drawn(view, 60, times=True) == [f"[here {shown}] user: hello"]
 
 
-@pytest.mark.trap(227)
+@pytest.mark.behaviour("tree-view-filters")
 def test_entries_of_many_branches_stay_readable() -> None:
     nodes = [node("root", ROOT)]
     for depth in range(1, 60):
