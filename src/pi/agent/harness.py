@@ -1,3 +1,0 @@
-"""pi.agent.harness"""
-
-from __future__ import annotations

@@ -1,3 +1,0 @@
-"""pi.agent.tools"""
-
-from __future__ import annotations

@@ -1,3 +1,0 @@
-"""pi.ai.failures"""
-
-from __future__ import annotations

@@ -1,3 +1,0 @@
-"""pi.ai.wire_support"""
-
-from __future__ import annotations
