@@ -121,15 +121,15 @@ def requirements(kind: str) -> list[str]:
     return [*core, *groups["dev"], *groups["oracles"]]
 
 
-def constrained(*requirements: str) -> list[str]:
-    """``fingerprint`` in the exact versions that this checkout was tested with."""
-    return [*requirements, "--constraint", str(ROOT / "constraints.txt")]
+def constrained(*packages: str) -> list[str]:
+    """``packages`` in the exact versions that this checkout was tested with."""
+    return [*packages, "--constraint", str(ROOT / "constraints.txt")]
 
 
-def install(requirements: list[str]) -> None:
+def install(packages: list[str]) -> None:
     """Run the first installer that works: uv, this Python's pip, or the one ensurepip brings."""
     tried = []
-    for name, commands in installers(requirements):
+    for name, commands in installers(packages):
         tried.append(name)
         if all(run(command) for command in commands):
             return
@@ -143,17 +143,17 @@ def install(requirements: list[str]) -> None:
     )
 
 
-def installers(requirements: list[str]) -> Iterator[tuple[str, list[list[str]]]]:
+def installers(packages: list[str]) -> Iterator[tuple[str, list[list[str]]]]:
     """Name and commands of each installer that this machine has, the fastest first."""
     venv_pip = [str(PYTHON), "-m", "pip", "install", "-qq"]
     if uv := shutil.which("uv"):
-        yield "uv", [[uv, "pip", "install", "--quiet", "--python", str(PYTHON), *requirements]]
+        yield "uv", [[uv, "pip", "install", "--quiet", "--python", str(PYTHON), *packages]]
     if has_module(sys.executable, "pip"):
         # Our own pip first: the `pi` script that an older one writes starts 5 ms later.
         bring = [sys.executable, "-m", "pip", "--python", str(PYTHON), "install", "-qq"]
-        yield "pip", [[*bring, *constrained("pip")], [*venv_pip, *requirements]]
+        yield "pip", [[*bring, *constrained("pip")], [*venv_pip, *packages]]
     elif has_module(str(PYTHON), "ensurepip"):
-        yield "pip", [[str(PYTHON), "-m", "ensurepip"], [*venv_pip, *requirements]]
+        yield "pip", [[str(PYTHON), "-m", "ensurepip"], [*venv_pip, *packages]]
 
 
 def run(command: list[str]) -> bool:
