@@ -1,6 +1,6 @@
-"""Runs a real program as a child and says what it cost.
+"""Runs a real program as a child and reports what it cost.
 
-``measure`` runs a command to its end. ``running`` is what it stands on, also used by
+``measure`` runs a command to its end. ``running`` is its base, also used by
 ``bench.terminal``: leaving its ``with`` block early kills the command's process group.
 """
 

@@ -51,8 +51,8 @@ class MockServer:
                 await self._serve(request, writer)
                 if not request.keep_alive:
                     break
-        except BadRequest as problem:
-            writer.write(_encode(Whole(status=400, body={"error": {"message": str(problem)}})))
+        except BadRequest as error:
+            writer.write(_encode(Whole(status=400, body={"error": {"message": str(error)}})))
         except ConnectionError:
             pass  # the client hung up: the log shows an answer without an end
         finally:

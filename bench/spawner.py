@@ -29,9 +29,9 @@ def main() -> None:
     if os.isatty(0):
         own_terminal()
     started = time.monotonic_ns()
-    pid, problem = start(command)
-    if problem:
-        os.write(report, b"failed %b\n" % problem)
+    pid, error = start(command)
+    if error:
+        os.write(report, b"failed %b\n" % error)
         return
     os.write(report, f"started {pid} {started}\n".encode())
     _, status, usage = os.wait4(pid, 0)
@@ -51,8 +51,8 @@ def start(command: list[str]) -> tuple[int, bytes]:
             for number in (*_KEYS, *_IGNORED_BY_PYTHON):
                 signal.signal(number, signal.SIG_DFL)
             os.execvp(command[0], command)
-        except OSError as problem:
-            os.write(failure_pipe, str(problem.errno).encode())
+        except OSError as error:
+            os.write(failure_pipe, str(error.errno).encode())
         finally:
             os._exit(127)
     os.close(failure_pipe)

@@ -90,8 +90,8 @@ class Terminal:
             return False
         try:
             data = os.read(self._master, 1 << 16)
-        except OSError as problem:
-            if problem.errno != errno.EIO:  # on Linux: the other side is closed
+        except OSError as error:
+            if error.errno != errno.EIO:  # on Linux: the other side is closed
                 raise
             data = b""
         self._output += data

@@ -37,12 +37,12 @@ def main() -> int:
         with only_one_at_a_time(command):
             if not is_ready(kind, fingerprint):
                 prepare(kind, fingerprint, command)
-    except CannotInstall as problem:
-        print(f"{command}: {problem}", file=sys.stderr)
+    except CannotInstall as error:
+        print(f"{command}: {error}", file=sys.stderr)
         return 1
-    except OSError as problem:
+    except OSError as error:
         print(
-            f"{command}: cannot write {problem.filename or VENV}: {problem.strerror}",
+            f"{command}: cannot write {error.filename or VENV}: {error.strerror}",
             file=sys.stderr,
         )
         return 1

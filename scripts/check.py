@@ -30,7 +30,7 @@ BEHAVIOUR = re.compile(r"^- `([a-z0-9-]+)`: ", re.MULTILINE)
 BEHAVIOUR_MARK = re.compile(r"mark\.behaviour\(([^()]*)\)")
 WORKERS = ("-n", str(os.cpu_count() or 1))
 UNSTEADY = ROOT / "tests" / "unsteady.txt"
-MOST_RETRIES = 5
+MAX_RETRIES = 5
 """How many failures may be the machine's; more are the change's."""
 
 
@@ -162,7 +162,7 @@ def run_suite(options: list[str]) -> Tally:
     """
     counts, failed = suite_failures([*WORKERS, *options])
     retried = [test for test, kind in failed.items() if kind == "timing"]
-    if retried and len(failed) <= MOST_RETRIES:
+    if retried and len(failed) <= MAX_RETRIES:
         _, again = suite_failures(retried)
         failures = judge(failed, again, UNSTEADY)
         counts.passed += counts.failed - failures
