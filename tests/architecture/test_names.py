@@ -13,7 +13,7 @@ VAGUE = {"utils", "helpers", "common", "misc", "manager"}
 MAX_DIALECT_WORDS = {
     "src": 3153,
     "docs": 22,
-    "tests": 3094,
+    "tests": 3077,
     "bench, scripts, examples": 1,
 }
 """How many words of scripts/dialect.py are left in each of its groups. Only ever lowered, to 0."""
