@@ -23,7 +23,7 @@ PROMISED = {
     """,
     "values": """
         AgentSessionOptions AssistantMessage ContextFile CreateAgentSessionResult CustomMessage
-        Image Model PromptTemplate Skill ToolContext ToolResult
+        Image Meta Model PromptTemplate Record Skill ToolContext ToolResult
     """,
     "events": """
         AgentSessionEvent AgentSettled MessageEnd MessageUpdate RpcEvent TextDelta ToolExecutionEnd

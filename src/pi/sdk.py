@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pi.ai.messages import AssistantMessage, Image
     from pi.ai.models.model import Model
     from pi.base.errors import PiError
+    from pi.base.records import Meta, Record
     from pi.coding.models.registry import ModelRegistry
     from pi.coding.resources.context_files import ContextFile
     from pi.coding.resources.prompts import PromptTemplate
@@ -76,11 +77,13 @@ __all__ = [
     "Image",
     "MessageEnd",
     "MessageUpdate",
+    "Meta",
     "Model",
     "ModelRegistry",
     "Models",
     "PiError",
     "PromptTemplate",
+    "Record",
     "RpcClient",
     "RpcEvent",
     "RpcRefused",
@@ -128,6 +131,7 @@ _HOMES = {
     "pi.ai.messages": ("AssistantMessage", "Image"),
     "pi.ai.models.model": ("Model",),
     "pi.base.errors": ("PiError",),
+    "pi.base.records": ("Meta", "Record"),
     "pi.coding.models.registry": ("ModelRegistry",),
     "pi.coding.resources.context_files": ("ContextFile",),
     "pi.coding.resources.prompts": ("PromptTemplate",),

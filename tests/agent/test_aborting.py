@@ -18,7 +18,7 @@ from tests.agent.event_grammar import EventGrammar
 from tests.agent.sleeping import LAST_TURN, Sleeper, abort_when, sleeps
 
 
-@pytest.mark.trap(83)
+@pytest.mark.behaviour("abort-pairs-finished-calls")
 async def test_running_tools_are_cancelled_and_one_last_turn_reports_it() -> None:
     sleeper = Sleeper()
     stage = Stage(sleeps("A", "B"), says("never"), tools=[sleeper.tool])
@@ -116,7 +116,7 @@ async def test_calls_that_have_not_begun_are_announced_and_refused() -> None:
     assert stage.texts == ["Operation aborted"] * 3
 
 
-@pytest.mark.trap(83)
+@pytest.mark.behaviour("abort-pairs-finished-calls")
 async def test_an_abort_ends_a_question_and_later_calls_are_not_asked_about() -> None:
     asked: list[str] = []
     open_dialog = asyncio.Event()

@@ -125,7 +125,7 @@ async def test_after_an_abort_nothing_is_prepared_any_more() -> None:
     assert stage.emitted.count("agent_start") == 1
 
 
-@pytest.mark.trap(80)
+@pytest.mark.behaviour("steering-after-the-batch")
 @pytest.mark.parametrize("point", ["tool_execution_start A", "turn_end", "turn_start"])
 async def test_queued_messages_survive_an_abort_with_their_images(point: str) -> None:
     picture = Image(data="aGk=", mime_type="image/png")

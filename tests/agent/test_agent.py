@@ -237,7 +237,7 @@ async def test_policies_are_those_of_the_start_of_a_run() -> None:
     assert counts.asked == 2
 
 
-@pytest.mark.trap(89)
+@pytest.mark.behaviour("streaming-is-linear")
 async def test_an_update_carries_only_what_is_new() -> None:
     stage = Stage(says("word " * 500))
 

@@ -30,7 +30,7 @@ class Hold:
         await self.go_on.wait()
 
 
-@pytest.mark.trap(81)
+@pytest.mark.behaviour("prompt-while-running-fails")
 async def test_a_second_prompt_is_refused_while_one_is_answered() -> None:
     stage = Stage(says("one"), says("two"))
     hold = Hold(stage)
@@ -50,7 +50,7 @@ async def test_a_second_prompt_is_refused_while_one_is_answered() -> None:
     assert stage.roles == ["user", "assistant:stop"] * 2
 
 
-@pytest.mark.trap(92)
+@pytest.mark.behaviour("running-agent-is-not-reset")
 async def test_a_running_agent_is_not_reset_and_keeps_its_conversation() -> None:
     stage = Stage(says("one"))
     hold = Hold(stage)
@@ -107,7 +107,7 @@ async def test_an_empty_conversation_is_used_and_not_replaced() -> None:
     assert len(log) == 2
 
 
-@pytest.mark.trap(84)
+@pytest.mark.behaviour("idle-comes-last")
 @pytest.mark.parametrize("point", ["agent_end", "agent_settled"])
 async def test_an_agent_is_idle_only_when_every_listener_has_heard_of_the_end(point: str) -> None:
     stage = Stage(says("one"))

@@ -40,7 +40,7 @@ def problems(schema: Json, value: Any) -> list[str]:
     return walked(schema, value)[1]
 
 
-@pytest.mark.trap(77)
+@pytest.mark.behaviour("arguments-are-coerced")
 @pytest.mark.parametrize(
     ("schema", "value", "expected"),
     [
@@ -138,7 +138,7 @@ def test_lists_with_places_of_their_own_are_checked_place_by_place() -> None:
     assert problems(old, [1, "a", 2]) == ["2: must be a string (got number)"]
 
 
-@pytest.mark.trap(78)
+@pytest.mark.behaviour("arguments-are-trimmed")
 def test_line_ends_after_paths_and_formatted_strings_are_removed() -> None:
     text = {"type": "string"}
     names = ("path", "file_path", "filePath", "cwd", "content", "profile")
@@ -158,7 +158,7 @@ def test_line_ends_after_paths_and_formatted_strings_are_removed() -> None:
     }
 
 
-@pytest.mark.trap(78)
+@pytest.mark.behaviour("arguments-are-trimmed")
 def test_optional_properties_that_are_empty_are_taken_as_left_out() -> None:
     schema = {
         "properties": {
@@ -209,7 +209,7 @@ def test_defaults_are_filled_in_without_a_decoder() -> None:
     assert walked(schema, {"a": 0}, fill_defaults=False) == ({"a": 0}, [])
 
 
-@pytest.mark.trap(77)
+@pytest.mark.behaviour("arguments-are-coerced")
 @pytest.mark.parametrize(
     ("arms", "value", "expected"),
     [

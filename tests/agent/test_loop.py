@@ -95,7 +95,7 @@ async def test_a_message_is_in_the_log_before_it_is_emitted() -> None:
     assert missing == []
 
 
-@pytest.mark.trap(76)
+@pytest.mark.behaviour("calls-with-end-turn-run")
 async def test_calls_that_come_with_a_plain_stop_are_run_all_the_same() -> None:
     asking = replace(calls("peek", path="x"), stop_reason="stop")
     stage = Stage(asking, says("done"), tools=[peek])
@@ -109,7 +109,7 @@ async def test_calls_that_come_with_a_plain_stop_are_run_all_the_same() -> None:
 # Queues ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(80, 87)
+@pytest.mark.behaviour("steering-after-the-batch", "extension-message-after-results")
 async def test_steering_enters_after_the_tools_and_follow_ups_when_it_would_stop() -> None:
     stage = Stage(says("t", *peeks("A")), says("after steering"), says("after all"), tools=[peek])
 
@@ -272,7 +272,7 @@ async def test_a_preparation_between_turns_may_stop_the_run() -> None:
     assert stage.roles == ["user", "assistant:stop"]
 
 
-@pytest.mark.trap(93)
+@pytest.mark.behaviour("tool-changes-apply-next-request")
 async def test_what_changes_during_a_run_is_used_by_its_next_request() -> None:
     stage = Stage(calls("grow"), says("done"), system_prompt="Be brief.")
 

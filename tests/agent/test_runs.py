@@ -145,7 +145,7 @@ async def test_another_run_closes_the_first_and_is_prepared_between_the_two() ->
     assert stage.agent.state.error_message is None
 
 
-@pytest.mark.trap(85)
+@pytest.mark.behaviour("abandoned-attempts-stay-visible")
 async def test_abandoned_attempts_stay_in_the_transcript_and_leave_the_context() -> None:
     stage = Stage(
         replace(says("half an answer"), error="the line is dead"),
@@ -180,7 +180,7 @@ async def test_an_abort_while_another_run_is_prepared_settles_at_once() -> None:
     assert await tasks_left() == set()
 
 
-@pytest.mark.trap(86)
+@pytest.mark.behaviour("failed-retry-ends-retrying")
 async def test_a_preparation_that_fails_does_not_leave_the_agent_hanging() -> None:
     async def fails() -> None:
         raise OSError("no timer")
@@ -232,7 +232,7 @@ async def test_settling_may_add_drafts_and_ask_again_as_a_run_of_its_own() -> No
     ]
 
 
-@pytest.mark.trap(84)
+@pytest.mark.behaviour("idle-comes-last")
 async def test_settling_may_need_time_before_the_agent_is_idle() -> None:
     done: list[str] = []
     settle = At("settle", Next(prepare=doing(done, "compacted")))
@@ -338,7 +338,7 @@ async def test_a_log_that_takes_no_drafts_at_the_end_does_not_keep_the_agent_bus
 # What was queued too late ------------------------------------------------------------------------
 
 
-@pytest.mark.trap(84)
+@pytest.mark.behaviour("idle-comes-last")
 @pytest.mark.parametrize("queue", ["steer", "follow_up"])
 async def test_what_is_queued_when_a_run_has_just_ended_is_answered_before_it_is_idle(
     queue: str,

@@ -35,7 +35,7 @@ def test_a_reference_at_the_root_is_replaced_by_what_it_names() -> None:
     assert checked_object_schema(schema) == {"type": "object", "title": "A"}
 
 
-@pytest.mark.trap(22, 269)
+@pytest.mark.behaviour("bad-schema-is-isolated", "bad-registrations-are-refused")
 @pytest.mark.parametrize(
     ("schema", "why"),
     [

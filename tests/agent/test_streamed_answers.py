@@ -207,7 +207,7 @@ async def test_an_abort_between_the_request_and_its_first_step_ends_the_answer_t
     assert stage.roles == ["user", "assistant:aborted"]
 
 
-@pytest.mark.trap(90)
+@pytest.mark.behaviour("partial-json-stays-inside")
 async def test_pieces_of_arguments_are_neither_stored_nor_emitted() -> None:
     def pieces(model: Model, context: Context, options: StreamOptions) -> EventStream:
         async def answer(builder: MessageBuilder, flush: Flush) -> None:

@@ -118,7 +118,7 @@ async def test_a_huge_result_is_cut() -> None:
     assert "Output cut" in stage.texts[0]
 
 
-@pytest.mark.trap(79)
+@pytest.mark.behaviour("unknown-tool-is-a-result")
 async def test_an_unknown_tool_is_not_found_and_the_turn_goes_on() -> None:
     stage = Stage(asks(call("grep", id="A"), *peeks("B")), says("done"), tools=[peek])
 
@@ -146,7 +146,7 @@ async def test_wrong_arguments_are_a_result_that_says_what_is_wrong() -> None:
     assert "path" in stage.texts[0]
 
 
-@pytest.mark.trap(77)
+@pytest.mark.behaviour("arguments-are-coerced")
 async def test_arguments_are_coerced_before_the_tool_sees_them() -> None:
     @tool
     async def add(numbers: list[int], times: int = 1) -> str:
@@ -174,7 +174,7 @@ async def test_arguments_that_are_not_json_are_refused_with_what_was_sent() -> N
     assert stage.texts == ['The arguments of peek are not valid JSON: {"path": ', "seen B"]
 
 
-@pytest.mark.trap(75)
+@pytest.mark.behaviour("cut-tool-call-is-not-run")
 async def test_calls_of_an_answer_that_was_cut_off_do_not_run() -> None:
     ran: list[str] = []
 
@@ -261,7 +261,7 @@ class Gate:
         return ctx.call_id
 
 
-@pytest.mark.trap(82)
+@pytest.mark.behaviour("parallel-tools-settle-alone")
 async def test_calls_run_together_end_as_they_end_and_are_stored_in_source_order() -> None:
     gate = Gate()
     batch = asks(
@@ -352,7 +352,7 @@ async def test_progress_is_emitted_in_order_with_the_arguments_that_the_model_se
     assert stage.texts == ["other"]
 
 
-@pytest.mark.trap(82)
+@pytest.mark.behaviour("parallel-tools-settle-alone")
 async def test_late_progress_is_ignored() -> None:
     kept: list[ToolContext] = []
 

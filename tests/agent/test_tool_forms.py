@@ -111,7 +111,7 @@ async def test_a_real_pydantic_model_makes_a_tool() -> None:
         made.validate({"inner": {"n": 0}})
 
 
-@pytest.mark.trap(269)
+@pytest.mark.behaviour("bad-registrations-are-refused")
 @pytest.mark.parametrize("params", [None, int, {"type": "array"}, object])
 def test_a_tool_without_a_usable_schema_is_refused_when_it_is_made(params: Any) -> None:
     with pytest.raises(BadSchema):
@@ -193,7 +193,7 @@ async def test_what_a_function_raises_reaches_the_loop() -> None:
 # -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(32)
+@pytest.mark.behaviour("empty-tool-result-placeholder")
 @pytest.mark.parametrize("nothing", [None, "", " \n"])
 def test_nothing_returned_gives_a_neutral_remark(nothing: Any) -> None:
     assert to_tool_result(nothing) == ToolResult.of("(no output)")

@@ -101,7 +101,7 @@ async def test_changed_arguments_are_validated_again_and_the_next_policy_sees_th
     assert seen == [ToolCall(id="A", name="peek", arguments={"path": "other"})]
 
 
-@pytest.mark.trap(82)
+@pytest.mark.behaviour("parallel-tools-settle-alone")
 async def test_a_policy_that_fails_refuses_that_call_only(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -55,7 +55,7 @@ def test_the_words_are_those_that_the_protocol_recorded() -> None:
     )
 
 
-@pytest.mark.trap(77)
+@pytest.mark.behaviour("arguments-are-coerced")
 def test_all_problems_are_reported_at_once_with_what_was_received() -> None:
     arguments = {"edits": [{"oldText": 5}, {}], "mode": []}
     expected = """\
@@ -78,7 +78,7 @@ Received arguments:
     assert complaint(typed(EditParams), arguments) == expected
 
 
-@pytest.mark.trap(77)
+@pytest.mark.behaviour("arguments-are-coerced")
 @pytest.mark.parametrize("nothing", [None, "", "  "])
 def test_missing_arguments_count_as_none_given(nothing: Any) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer", "default": 3}}}
@@ -106,7 +106,7 @@ def test_what_only_the_type_can_check_is_reported_in_the_same_way() -> None:
     assert reported.splitlines()[1] == "  - weights: Expected int, got str"
 
 
-@pytest.mark.trap(22, 269)
+@pytest.mark.behaviour("bad-schema-is-isolated", "bad-registrations-are-refused")
 @pytest.mark.parametrize("schema", [None, {"type": "array"}, {"properties": {"a": {"type": "?"}}}])
 def test_a_broken_schema_is_refused_before_any_call(schema: Any) -> None:
     with pytest.raises(BadSchema, match=r'^Tool "mine" cannot be sent to models'):

@@ -107,7 +107,7 @@ def test_nothing_can_end_an_answer_twice() -> None:
     assert [type(event) for event in made.take()] == [Done]
 
 
-@pytest.mark.trap(27)
+@pytest.mark.behaviour("tool-call-ids-are-valid")
 def test_a_missing_or_repeated_call_id_is_replaced() -> None:
     made = builder()
     made.tool_call(0, "", "a")
@@ -167,7 +167,7 @@ def test_the_deltas_of_a_block_add_up_to_its_content(deltas: list[str]) -> None:
     assert joined == made.final.text == "".join(deltas)
 
 
-@pytest.mark.trap(89)
+@pytest.mark.behaviour("streaming-is-linear")
 def test_reading_the_partial_message_does_not_make_later_deltas_dearer() -> None:
     made = builder()
     for _ in range(100):

@@ -72,7 +72,7 @@ def test_repairs_add_up() -> None:
 # Strictness --------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 def test_a_refusal_of_strict_tools_holds_for_the_session_and_the_model() -> None:
     noted = (HI, said(Text(text="so"), note=STRICT_REJECTED))
 
@@ -92,7 +92,7 @@ def test_without_a_refusal_thoughts_stay() -> None:
     assert not lacks_thinking(messages, MODEL, NO_REPAIRS)
 
 
-@pytest.mark.trap(26)
+@pytest.mark.behaviour("rejected-signature-heals")
 def test_thoughts_that_are_refused_now_all_go_but_those_of_other_models() -> None:
     foreign = said(THOUGHT, by=OTHER)
 
@@ -110,7 +110,7 @@ def test_the_proofs_of_a_thought_in_other_blocks_go_with_it() -> None:
     assert without_thinking(signed) == said(text, call)
 
 
-@pytest.mark.trap(26)
+@pytest.mark.behaviour("rejected-signature-heals")
 def test_only_thoughts_from_before_the_refusal_stay_away_on_later_turns() -> None:
     noted = said(THOUGHT, note=THINKING_REJECTED)
     messages = (HI, said(THOUGHT, CALL), noted, HI, said(THOUGHT))

@@ -80,7 +80,7 @@ def test_the_most_telling_code_comes_first() -> None:
     assert codes(error) == ("RATE_LIMIT_EXCEEDED", "429", "RESOURCE_EXHAUSTED")
 
 
-@pytest.mark.trap(13)
+@pytest.mark.behaviour("status-is-read-from-fields")
 @pytest.mark.parametrize(
     ("error", "status"),
     [

@@ -89,7 +89,7 @@ async def test_bytes_are_posted_as_they_are() -> None:
     assert [body for *_, body in server.asked] == [b'{ "signed": 1 }']
 
 
-@pytest.mark.trap(1)
+@pytest.mark.behaviour("stream-without-end-is-an-error")
 async def test_a_stream_without_its_last_event_is_an_error_and_keeps_what_arrived() -> None:
     builder, _, problem = await ask(b"data: part\n\n")
 
@@ -102,7 +102,7 @@ async def test_a_last_event_without_a_blank_line_counts() -> None:
     assert (builder.final is not None, problem) == (True, "")
 
 
-@pytest.mark.trap(6)
+@pytest.mark.behaviour("error-inside-a-200-stream")
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
@@ -172,7 +172,7 @@ def test_headers_are_laid_over_each_other_and_can_be_taken_away() -> None:
     }
 
 
-@pytest.mark.trap(17)
+@pytest.mark.behaviour("no-timeout-means-none")
 def test_no_timeout_means_none() -> None:
     forever = timeouts(replace(CALL, options=StreamOptions(timeout_ms=0)), {})
 
@@ -208,7 +208,7 @@ async def test_closing_services_closes_what_wires_have_kept() -> None:
     assert closed == ["socket"]
 
 
-@pytest.mark.trap(18)
+@pytest.mark.behaviour("pings-extend-idle-briefly")
 async def test_keep_alives_alone_do_not_keep_an_answer_going_for_ever() -> None:
     clock = FakeClock()
     patience = KeepAliveLimit(CALL, clock)

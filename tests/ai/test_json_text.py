@@ -28,7 +28,7 @@ def test_json_is_compact_and_keeps_unicode_as_it_is() -> None:
     assert json_text({"a": [1, "ü"]}) == '{"a":[1,"ü"]}'
 
 
-@pytest.mark.trap(35)
+@pytest.mark.behaviour("lone-surrogates-are-cleaned")
 def test_lone_surrogates_are_taken_out_wherever_they_hide() -> None:
     value = {"k\ud800": ["bad \ud800 end", {"deep": "\udfff"}], "ok": "\U0001f600"}
 

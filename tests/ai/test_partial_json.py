@@ -16,7 +16,7 @@ objects = st.dictionaries(
 )
 
 
-@pytest.mark.trap(29)
+@pytest.mark.behaviour("argument-forms-are-equal")
 @pytest.mark.parametrize(
     ("text", "arguments"),
     [
@@ -35,7 +35,7 @@ def test_arguments_are_understood_however_they_were_encoded(
     assert parse_arguments(text) == arguments
 
 
-@pytest.mark.trap(47)
+@pytest.mark.behaviour("anthropic-bad-tool-json")
 def test_slips_inside_strings_are_mended() -> None:
     assert parse_arguments('{"a":"one\ntwo\t\\d"}') == {"a": "one\ntwo\t\\d"}
     assert parse_arguments('{"a":"\\u12"}') == {"a": "\\u12"}

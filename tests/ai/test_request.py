@@ -48,7 +48,7 @@ def test_no_session_is_named_to_a_cache_that_is_not_wanted() -> None:
 PEEK: Json = {"type": "tool", "name": "peek"}
 
 
-@pytest.mark.trap(20)
+@pytest.mark.behaviour("no-tools-no-tool-fields")
 @pytest.mark.parametrize(
     ("choice", "possible"),
     [

@@ -15,7 +15,7 @@ NOW = 1_767_323_045_000
 """2026-01-02T03:04:05Z"""
 
 
-@pytest.mark.trap(15)
+@pytest.mark.behaviour("retry-hints-are-parsed")
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [
@@ -62,7 +62,7 @@ def test_headers_say_when_to_come_back(headers: dict[str, str], seconds: float |
     assert retry_after(Headers(headers.items()), "", NOW) == seconds
 
 
-@pytest.mark.trap(15)
+@pytest.mark.behaviour("retry-hints-are-parsed")
 @pytest.mark.parametrize(
     ("error", "seconds"),
     [
@@ -149,7 +149,7 @@ ERRORS = ODD | st.dictionaries(
 )
 
 
-@pytest.mark.trap(15)
+@pytest.mark.behaviour("retry-hints-are-parsed")
 @given(st.lists(st.tuples(NAMES, ODD)), ERRORS, st.none() | st.integers(0, 10**13))
 def test_whatever_a_server_says_the_wait_is_a_number_or_unknown(
     pairs: list[tuple[str, str]], error: Any, now_ms: int | None

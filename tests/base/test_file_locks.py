@@ -312,7 +312,7 @@ def test_no_change_is_lost_when_both_write_the_same_file(
     assert file.read_text() == "200"
 
 
-@pytest.mark.trap(69)
+@pytest.mark.behaviour("lock-contention-waits")
 def test_a_file_in_the_place_of_a_lock_is_set_aside(tmp_path: Path) -> None:
     damaged = tmp_path / "auth.json.lock"
     damaged.write_text("not a lock")

@@ -110,7 +110,7 @@ def test_a_new_file_is_private_unless_the_umask_is_to_decide(tmp_path: Path) -> 
 
 
 @posix
-@pytest.mark.trap(283)
+@pytest.mark.behaviour("credential-files-are-private")
 def test_a_later_write_keeps_the_mode_that_the_user_has_set(tmp_path: Path) -> None:
     file = tmp_path / "auth.json"
     modes = []
@@ -147,7 +147,7 @@ def test_what_an_opener_creates_and_what_locks_are_private_under_any_umask(tmp_p
 
 
 @posix
-@pytest.mark.trap(283)
+@pytest.mark.behaviour("credential-files-are-private")
 def test_a_private_file_is_at_no_moment_open_to_others(tmp_path: Path) -> None:
     seen: set[int] = set()
 

@@ -45,7 +45,7 @@ def described(found: list[bytes | BadLine]) -> list[bytes | str]:
     return [str(line) if isinstance(line, BadLine) else line for line in found]
 
 
-@pytest.mark.trap(212)
+@pytest.mark.behaviour("records-split-on-lf")
 def test_lines_are_split_at_lf_only() -> None:
     line = encode_line(NOT_LINE_ENDS)
 

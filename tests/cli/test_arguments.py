@@ -73,7 +73,7 @@ def test_a_value_may_begin_with_a_dash() -> None:
     assert parse_arguments(["--name", "-x"]).text("name") == "-x"
 
 
-@pytest.mark.trap(259)
+@pytest.mark.behaviour("prompts-with-dashes")
 @pytest.mark.parametrize("prompt", ["- a", "---\na: b", "-", "-1", "--not an option", "---"])
 def test_what_is_no_option_is_a_prompt(prompt: str) -> None:
     assert parse_arguments([prompt]).messages == (prompt,)

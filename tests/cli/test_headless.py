@@ -9,12 +9,12 @@ from tests.cli.program import Program
 from tests.cli.requests import asked, spoken
 
 
-@pytest.mark.trap(257)
+@pytest.mark.behaviour("print-mode-exit-codes")
 def test_print_mode_prints_the_last_answer_and_ends_with_0(cli: Program) -> None:
     assert cli.run("-p", "--model", "mock/echo-3", "hello") == (0, "The quick brown\n", "")
 
 
-@pytest.mark.trap(257)
+@pytest.mark.behaviour("print-mode-exit-codes")
 def test_a_failure_is_reported_on_standard_error_and_ends_with_1(cli: Program) -> None:
     ended = cli.run("-p", "--model", "mock/broken", "hello")
 
@@ -57,7 +57,7 @@ def test_rpc_mode_answers_and_ends_with_its_input(cli: Program) -> None:
     assert (ended.code, answer["id"], answer["success"]) == (0, "1", True)
 
 
-@pytest.mark.trap(258)
+@pytest.mark.behaviour("piped-input-is-merged")
 def test_what_is_piped_comes_before_the_words_and_keeps_the_mode(
     cli: Program, server: MockProcess
 ) -> None:
@@ -87,7 +87,7 @@ def test_further_messages_are_said_one_after_the_other(cli: Program, server: Moc
     assert asked(server) == ["one", "two"]
 
 
-@pytest.mark.trap(259)
+@pytest.mark.behaviour("prompts-with-dashes")
 @pytest.mark.parametrize("prompt", ["- fix\n- test", "---\nname: x\n---\nbody", "-1 + 1"])
 def test_a_prompt_may_begin_with_a_dash(cli: Program, server: MockProcess, prompt: str) -> None:
     assert cli.run("-p", "--model", "mock/echo-3", prompt).code == 0
@@ -95,7 +95,7 @@ def test_a_prompt_may_begin_with_a_dash(cli: Program, server: MockProcess, promp
     assert asked(server) == [prompt]
 
 
-@pytest.mark.trap(259)
+@pytest.mark.behaviour("prompts-with-dashes")
 def test_behind_two_dashes_everything_is_a_prompt(cli: Program, server: MockProcess) -> None:
     assert cli.run("-p", "--model", "mock/echo-3", "--", "--help").code == 0
 

@@ -78,7 +78,7 @@ def test_without_a_session_nothing_is_kept(cli: Program) -> None:
     )
 
 
-@pytest.mark.trap(289)
+@pytest.mark.behaviour("tilde-expands")
 @pytest.mark.parametrize("how", ["flag", "variable", "setting"])
 def test_a_tilde_is_the_home_folder_wherever_sessions_are_put(cli: Program, how: str) -> None:
     words: tuple[str, ...] = ()

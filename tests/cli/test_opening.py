@@ -30,7 +30,7 @@ def test_the_words_of_the_command_line_are_said_at_once(tmp_path: Path) -> None:
         assert "To resume this session: pi --session" in ada.tape
 
 
-@pytest.mark.trap(223)
+@pytest.mark.behaviour("failed-writes-are-reported")
 def test_quitting_an_unsaved_session_prints_a_warning(tmp_path: Path) -> None:
     cli = known(tmp_path)
     (cli.agent_dir / "sessions").touch()
@@ -122,7 +122,7 @@ def test_who_opens_a_session_that_another_has_open_may_fork_it(tmp_path: Path) -
     assert len(files) == 2
 
 
-@pytest.mark.trap(218)
+@pytest.mark.behaviour("missing-directory-on-resume")
 def test_a_session_whose_folder_is_gone_goes_on_here_for_who_wants_that(tmp_path: Path) -> None:
     cli = known(tmp_path)
     gone = {"type": "session", "version": 3, "id": "1", "timestamp": "2026", "cwd": "/gone/away"}

@@ -23,7 +23,7 @@ async def test_without_a_signal_it_is_what_the_work_gives() -> None:
     assert await until_signal(work()) == 7
 
 
-@pytest.mark.trap(260)
+@pytest.mark.behaviour("signals-shut-down")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 async def test_a_signal_ends_the_work_which_cleans_up_first(name: str) -> None:
     number = getattr(signal, name)

@@ -21,7 +21,7 @@ def run(script: str, piped: str = "") -> tuple[str, str]:
     return finished.stdout, finished.stderr
 
 
-@pytest.mark.trap(248)
+@pytest.mark.behaviour("stdout-is-protocol-only")
 def test_what_others_print_goes_to_standard_error() -> None:
     script = (
         "import os, sys\n"

@@ -40,7 +40,7 @@ def test_a_page_of_an_index_names_released_versions(page: str, version: str) -> 
     assert newest(page) == version
 
 
-@pytest.mark.trap(287)
+@pytest.mark.behaviour("background-checks")
 async def test_a_newer_version_is_heard_of_once_and_remembered(tmp_path: Path) -> None:
     clock = FakeClock()
     async with site({"/simple/pi-harness/": PAGE}) as index:
@@ -59,7 +59,7 @@ async def test_a_newer_version_is_heard_of_once_and_remembered(tmp_path: Path) -
         assert "user-agent" not in index.asked[0][2]
 
 
-@pytest.mark.trap(287)
+@pytest.mark.behaviour("background-checks")
 async def test_a_failure_is_quiet_and_tried_again_later(tmp_path: Path) -> None:
     clock = FakeClock()
     async with site({"/page": (503, {})}) as index:
@@ -72,7 +72,7 @@ async def test_a_failure_is_quiet_and_tried_again_later(tmp_path: Path) -> None:
         assert (asking.newer(), len(index.asked)) == (None, 2)
 
 
-@pytest.mark.trap(287)
+@pytest.mark.behaviour("background-checks")
 async def test_a_server_that_is_not_there_is_no_trouble(tmp_path: Path) -> None:
     asking = check(tmp_path, "http://127.0.0.1:9/")
 
@@ -81,7 +81,7 @@ async def test_a_server_that_is_not_there_is_no_trouble(tmp_path: Path) -> None:
     assert asking.newer() is None
 
 
-@pytest.mark.trap(287)
+@pytest.mark.behaviour("background-checks")
 async def test_it_never_delays_what_goes_on_beside_it(tmp_path: Path) -> None:
     waiting = asyncio.Event()
 
@@ -111,7 +111,7 @@ async def test_what_is_known_is_reported_at_the_end(tmp_path: Path) -> None:
     assert reported == ["pi 0.10.0 is available; this is 0.9.0."]
 
 
-@pytest.mark.trap(287)
+@pytest.mark.behaviour("background-checks")
 async def test_an_old_answer_never_replaces_a_newer_one(tmp_path: Path) -> None:
     early, late = FakeClock(1_000), FakeClock(2_000)
     async with site({"/old": b"0.10", "/new": b"0.11"}) as index:

@@ -39,7 +39,7 @@ async def test_the_header_comes_first_and_then_every_event_of_every_prompt(tmp_p
     await session.close()
 
 
-@pytest.mark.trap(257)
+@pytest.mark.behaviour("print-mode-exit-codes")
 async def test_a_failed_answer_is_an_exit_code_of_1(tmp_path: Path) -> None:
     stage = Stage(tmp_path, BadRequest("400: no", status=400))
     session = await stage.open()
@@ -51,7 +51,7 @@ async def test_a_failed_answer_is_an_exit_code_of_1(tmp_path: Path) -> None:
     await session.close()
 
 
-@pytest.mark.trap(88)
+@pytest.mark.behaviour("loops-are-stopped")
 async def test_a_run_that_the_repetition_guard_ended_is_an_exit_code_of_1_and_one_line(
     tmp_path: Path,
 ) -> None:
@@ -68,7 +68,7 @@ async def test_a_run_that_the_repetition_guard_ended_is_an_exit_code_of_1_and_on
     await session.close()
 
 
-@pytest.mark.trap(249)
+@pytest.mark.behaviour("output-is-flushed")
 async def test_a_slow_reader_holds_the_agent_up_and_misses_nothing(tmp_path: Path) -> None:
     words = " ".join(map(str, range(20_000)))
     stage = Stage(tmp_path, says(words))

@@ -30,7 +30,7 @@ async def test_a_pipe_that_does_not_block_loses_nothing() -> None:
         assert len(await reader.everything()) == 1_000_000
 
 
-@pytest.mark.trap(249)
+@pytest.mark.behaviour("output-is-flushed")
 async def test_a_reader_that_is_far_behind_is_waited_for() -> None:
     async with piped() as reader:
         reader.output.write(b"x" * (MAX_WAITING + 1))
@@ -67,7 +67,7 @@ async def test_closing_gives_up_a_reader_that_takes_nothing() -> None:
         assert reader.output.waiting == 1_000_000
 
 
-@pytest.mark.trap(249)
+@pytest.mark.behaviour("output-is-flushed")
 async def test_a_reader_that_has_gone_is_noticed_and_what_is_left_is_dropped() -> None:
     async with piped() as reader:
         reader.go_away()

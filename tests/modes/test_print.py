@@ -32,21 +32,21 @@ async def test_the_last_answer_is_printed_and_nothing_else(tmp_path: Path) -> No
     assert await printed(stage, "a", "b") == (0, "second\n", [])
 
 
-@pytest.mark.trap(257)
+@pytest.mark.behaviour("print-mode-exit-codes")
 async def test_a_failure_is_reported_beside_the_output(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("first"), BadRequest("400: no", status=400))
 
     assert await printed(stage, "a", "b") == (1, "", ["400: no"])
 
 
-@pytest.mark.trap(75)
+@pytest.mark.behaviour("cut-tool-call-is-not-run")
 async def test_an_answer_that_was_cut_off_is_printed_and_its_reader_warned(tmp_path: Path) -> None:
     stage = Stage(tmp_path, Reply(blocks=(Text(text="so far"),), stop_reason="length"))
 
     assert await printed(stage, "a") == (0, "so far\n", [INCOMPLETE])
 
 
-@pytest.mark.trap(88)
+@pytest.mark.behaviour("loops-are-stopped")
 async def test_a_run_that_the_repetition_guard_ended_is_a_failure(tmp_path: Path) -> None:
     stage = Stage(tmp_path, *[calls("read", path="notes.txt")] * 20)
     stage.write(".pi/agent/settings.json", '{"repetition": {"calls": 2}}')

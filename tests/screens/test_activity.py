@@ -113,7 +113,7 @@ async def test_leaving_in_the_middle_ends_the_progress_and_names_the_window_agai
     assert "\x1b[?1004l\x1b]9;4;0;0\x07\x1b]0;π - project\x07" in theatre.written
 
 
-@pytest.mark.trap(237)
+@pytest.mark.behaviour("escape-stops-compaction")
 async def test_escape_stops_a_compaction_that_waits_before_it_asks_again(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says("a"), says("b"), ProviderUnavailable("overloaded"))
     async with theatre.playing():

@@ -67,7 +67,7 @@ async def test_everything_expanded_looks_like_this(tmp_path: Path) -> None:
         check("turn-expanded", theatre.tape)
 
 
-@pytest.mark.trap(174)
+@pytest.mark.behaviour("toggles-redraw-everything")
 async def test_expanding_and_hiding_thoughts_redraws_old_blocks_too(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, thinks("deep thought", Text(text="Yes.")), says("No."))
     async with theatre.playing():
@@ -83,7 +83,7 @@ async def test_expanding_and_hiding_thoughts_redraws_old_blocks_too(tmp_path: Pa
         await theatre.until(lambda: "deep thought" in theatre.tape)
 
 
-@pytest.mark.trap(278)
+@pytest.mark.behaviour("broken-settings-are-left-alone")
 async def test_thoughts_are_hidden_although_the_settings_cannot_be_written(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, thinks("deep thought", Text(text="Yes.")))
     file = theatre.stage.write(".pi/agent/settings.json", "{}")

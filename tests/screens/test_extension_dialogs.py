@@ -79,7 +79,7 @@ async def test_a_question_goes_when_its_time_is_over(tmp_path: Path) -> None:
         assert "You have a second." not in theatre.screen
 
 
-@pytest.mark.trap(200)
+@pytest.mark.behaviour("drafts-are-kept")
 async def test_what_was_being_written_is_there_after_a_question(tmp_path: Path) -> None:
     source = """
     @pi.on("tool_call")
@@ -120,7 +120,7 @@ async def test_questions_at_once_are_asked_one_after_the_other(tmp_path: Path) -
         await theatre.sees("Answers: ['one', 'two', True]")
 
 
-@pytest.mark.trap(270)
+@pytest.mark.behaviour("timed-out-dialogs-close")
 async def test_stopping_the_agent_takes_its_questions_away(tmp_path: Path) -> None:
     source = """
     @pi.on("tool_call")
@@ -136,7 +136,7 @@ async def test_stopping_the_agent_takes_its_questions_away(tmp_path: Path) -> No
         await theatre.loses("Really?")
 
 
-@pytest.mark.trap(263)
+@pytest.mark.behaviour("stale-handles-raise")
 async def test_another_session_leaves_the_questions_of_this_one(tmp_path: Path) -> None:
     source = """
     @pi.command("ask")

@@ -25,7 +25,7 @@ async def test_an_extension_reads_and_writes_what_is_being_written(tmp_path: Pat
         await theatre.sees("QUIET WORDS!")
 
 
-@pytest.mark.trap(193)
+@pytest.mark.behaviour("paste-markers-are-atomic")
 async def test_an_extension_reads_long_pastes_in_full(tmp_path: Path) -> None:
     source = """
     def count(ctx):
@@ -235,7 +235,7 @@ async def test_what_is_no_editor_is_refused(tmp_path: Path) -> None:
         await theatre.sees("still here")
 
 
-@pytest.mark.trap(263)
+@pytest.mark.behaviour("stale-handles-raise")
 async def test_another_session_has_the_usual_editor_and_keys(tmp_path: Path) -> None:
     source = (
         EDITOR

@@ -116,7 +116,7 @@ async def test_a_low_screen_keeps_only_the_footer_itself(tmp_path: Path) -> None
         await theatre.sees("line 3")
 
 
-@pytest.mark.trap(263)
+@pytest.mark.behaviour("stale-handles-raise")
 async def test_another_session_begins_with_nothing_of_the_one_before(tmp_path: Path) -> None:
     source = SHOWING.replace('@pi.on("session_start")', '@pi.command("show")').replace(
         "def show(event", "async def show(args"

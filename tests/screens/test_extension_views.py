@@ -177,7 +177,7 @@ async def test_markdown_is_changed_once_more_when_the_answer_is_complete(
         ] * lines
 
 
-@pytest.mark.trap(263)
+@pytest.mark.behaviour("stale-handles-raise")
 async def test_reloading_brings_what_the_file_says_now_and_nothing_else(tmp_path: Path) -> None:
     source = """
     pi.on("session_start", lambda event, ctx: ctx.ui.set_widget("w", ["the first version"]))
@@ -222,7 +222,7 @@ async def test_an_extension_begins_another_session_and_the_screen_follows(tmp_pa
         await theatre.loses("An old answer.")
 
 
-@pytest.mark.trap(264)
+@pytest.mark.behaviour("extensions-load-once")
 async def test_what_is_said_when_a_session_starts_appears_once(tmp_path: Path) -> None:
     source = """
     @pi.on("session_start")

@@ -37,7 +37,7 @@ async def test_what_ctrl_c_cleared_is_found_with_up(tmp_path: Path) -> None:
         await theatre.sees("something")
 
 
-@pytest.mark.trap(201)
+@pytest.mark.behaviour("ctrl-d-deletes-forward")
 async def test_ctrl_d_deletes_forward_and_leaves_only_an_empty_editor(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     async with theatre.playing():
@@ -159,7 +159,7 @@ async def test_ctrl_z_gives_the_terminal_back_and_the_screen_returns(tmp_path: P
         await theatre.sees("a draft")
 
 
-@pytest.mark.trap(206)
+@pytest.mark.behaviour("external-editor")
 async def test_the_external_editor_gets_the_terminal_whole_and_the_screen_comes_back(
     tmp_path: Path,
 ) -> None:

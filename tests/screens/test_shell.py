@@ -34,7 +34,7 @@ async def test_the_border_shows_that_a_command_is_being_written(tmp_path: Path) 
         await theatre.until(lambda: theatre.terminal.style(0, 1)["fg"] == thinking)
 
 
-@pytest.mark.trap(108)
+@pytest.mark.behaviour("display-toggle-keeps-live-output")
 async def test_folding_does_not_clear_the_output_of_a_running_command(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, rows=40)
     gate = theatre.gate()
@@ -50,7 +50,7 @@ async def test_folding_does_not_clear_the_output_of_a_running_command(tmp_path: 
         assert "   3" in theatre.screen
 
 
-@pytest.mark.trap(108)
+@pytest.mark.behaviour("display-toggle-keeps-live-output")
 async def test_folding_does_not_clear_the_live_output_of_a_tool(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, calls("bash", command="seq 1 9; cat gate"), says("Done."), rows=40)
     gate = theatre.gate()

@@ -26,7 +26,7 @@ async def test_the_first_frame_has_an_editor_before_the_session_is_there(tmp_pat
         await theatre.sees("(faux) faux • medium")
 
 
-@pytest.mark.trap(202)
+@pytest.mark.behaviour("early-keys-are-kept")
 async def test_a_command_sent_while_the_session_opens_is_run_and_shown(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     gate = theatre.gate()
@@ -41,7 +41,7 @@ async def test_a_command_sent_while_the_session_opens_is_run_and_shown(tmp_path:
         await theatre.sees("   it ran")
 
 
-@pytest.mark.trap(202)
+@pytest.mark.behaviour("early-keys-are-kept")
 async def test_keys_typed_before_the_session_is_there_are_kept(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says("Hello to you."))
     opened = theatre.held_back()
@@ -55,7 +55,7 @@ async def test_keys_typed_before_the_session_is_there_are_kept(tmp_path: Path) -
         await theatre.sees("\nand more")
 
 
-@pytest.mark.trap(202)
+@pytest.mark.behaviour("early-keys-are-kept")
 async def test_keys_of_a_message_do_not_answer_whether_a_project_is_trusted(
     tmp_path: Path,
 ) -> None:
@@ -86,7 +86,7 @@ async def test_keys_of_a_message_do_not_answer_whether_a_project_is_trusted(
     assert answers == [TrustChoice(trusted=True, directory=folder, remember=True)]
 
 
-@pytest.mark.trap(202)
+@pytest.mark.behaviour("early-keys-are-kept")
 async def test_type_ahead_does_not_trust_a_project(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says("Hello to you."))
     folder = Path("/somewhere/project")
@@ -167,7 +167,7 @@ async def test_the_end_shows_how_to_come_back(tmp_path: Path) -> None:
     assert theatre.terminal.cursor_is_visible
 
 
-@pytest.mark.trap(186)
+@pytest.mark.behaviour("keyboard-protocol-from-replies")
 async def test_the_keyboard_is_spoken_to_as_the_terminal_answers(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, replies=False)
     async with theatre.playing():

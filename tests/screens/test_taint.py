@@ -143,7 +143,7 @@ class HostilePlay(Playhouse):
         return copy
 
 
-@pytest.mark.trap(101)
+@pytest.mark.behaviour("control-sequences-are-stripped")
 @pytest.mark.parametrize("mode", ["regular", "fullscreen"])
 async def test_transcript_and_footer(tmp_path: Path, mode: str) -> None:
     tools = ("read", "write", "edit", "grep", "find", "ls", HOSTILE)

@@ -63,7 +63,7 @@ POOR = {
 }
 
 
-@pytest.mark.trap(175)
+@pytest.mark.behaviour("colour-depth-falls-back")
 @pytest.mark.parametrize("name", sorted(POOR))
 async def test_few_colours_or_none_are_enough(tmp_path: Path, name: str) -> None:
     steps = (
@@ -98,7 +98,7 @@ async def test_the_theme_follows_the_settings(tmp_path: Path) -> None:
         await theatre.sees('There is no theme "nothing".')
 
 
-@pytest.mark.trap(174)
+@pytest.mark.behaviour("toggles-redraw-everything")
 async def test_what_was_said_before_is_drawn_in_the_new_colours(tmp_path: Path) -> None:
     answers = (calls("bash", command="echo hi"), says("See `this`."))
     async with Theatre(tmp_path, *answers).playing() as theatre:

@@ -126,7 +126,7 @@ def replace_session_in_every_way(client: Client, *, extended: bool) -> None:
     client.ask("new_session")
 
 
-@pytest.mark.trap(282)
+@pytest.mark.behaviour("trust-uses-canonical-paths")
 @pytest.mark.parametrize("extended", [False, True], ids=["alone", "with an extension"])
 def test_over_rpc_nothing_that_came_later_is_read_or_run(desk: Desk, extended: bool) -> None:
     if extended:
@@ -195,7 +195,7 @@ class Screen:
         self.press(keys, until=until)
 
 
-@pytest.mark.trap(282)
+@pytest.mark.behaviour("trust-uses-canonical-paths")
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 def test_on_a_screen_the_user_is_asked_before_anything_is_read(desk: Desk) -> None:
     audited = [sys.executable, str(AUDITED), str(desk.log), "cli", "--model", "mine/m"]

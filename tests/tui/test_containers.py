@@ -48,7 +48,7 @@ def test_children_can_be_added_and_removed() -> None:
     assert container.render(10) == ["3"]
 
 
-@pytest.mark.trap(169)
+@pytest.mark.behaviour("input-before-painting")
 def test_only_the_part_that_asked_is_drawn() -> None:
     history, spinner = Rows("long"), Rows("|")
     container = Container(history, Container(Rows("status"), spinner))
@@ -70,7 +70,7 @@ def test_at_another_width_everything_is_drawn() -> None:
     assert history.drawn == 2
 
 
-@pytest.mark.trap(154)
+@pytest.mark.behaviour("topmost-open-block-limits")
 def test_the_first_live_region_is_that_of_the_container() -> None:
     container = Container(
         Rows("a", "b"), Live("c", "d", "e", start=1, safe=2), Live("f", start=0, safe=1)

@@ -44,7 +44,7 @@ def test_rows_that_stay_in_the_window_never_become_history() -> None:
     assert display.ledger == Ledger(committed=1, top=4)
 
 
-@pytest.mark.trap(156)
+@pytest.mark.behaviour("resizes-are-coalesced")
 def test_a_resize_replays_outside_of_panes_and_never_inside() -> None:
     outside, inside = (RegularDisplay(SIZE, in_pane=pane) for pane in (False, True))
 

@@ -16,7 +16,7 @@ def test_the_gallery_matches_its_snapshots(name: str) -> None:
     assert actual(name) == expected(name)
 
 
-@pytest.mark.trap(151)
+@pytest.mark.behaviour("lines-fit-the-terminal")
 @pytest.mark.parametrize("width", [1, 2, 3, 7, 20, 33, 80, 200])
 def test_every_widget_fits_every_width(width: int) -> None:
     assert max(map(visible_width, Gallery().render(width))) <= width

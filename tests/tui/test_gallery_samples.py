@@ -7,7 +7,7 @@ from pi.tui.images.protocols import PixelSize
 from pi.tui.style import ColourDepth
 
 
-@pytest.mark.trap(175)
+@pytest.mark.behaviour("colour-depth-falls-back")
 @pytest.mark.parametrize("scheme", PALETTES)
 def test_without_colours_nothing_but_attributes_is_left(scheme: Scheme) -> None:
     paints = Paints(PALETTES[scheme], ColourDepth.NONE)

@@ -27,7 +27,7 @@ def ticking(head: int, number: int) -> list[str]:
     return [*numbered(head), f"tick {number}", "tail"]
 
 
-@pytest.mark.trap(153)
+@pytest.mark.behaviour("committed-rows-are-final")
 def test_rows_above_a_ticking_one_settle_after_many_frames() -> None:
     commit = EarlyCommit()
 

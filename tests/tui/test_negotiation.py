@@ -46,7 +46,7 @@ def test_a_theme_that_adapts_asks_for_the_scheme_first() -> None:
     assert negotiation.ending(leave_window="").endswith("\x1b[?25h\x1b[?2004l\x1b[?2031l")
 
 
-@pytest.mark.trap(186)
+@pytest.mark.behaviour("keyboard-protocol-from-replies")
 def test_the_keyboard_protocol_comes_from_real_replies_in_any_order() -> None:
     kitty, written = make()
     kitty.take(KittyFlags(flags=7))
@@ -72,7 +72,7 @@ def test_modes_are_restored_in_order() -> None:
     )
 
 
-@pytest.mark.trap(158)
+@pytest.mark.behaviour("synchronized-output-on-report")
 @pytest.mark.parametrize(("state", "on"), [(0, False), (1, True), (2, True), (4, False)])
 def test_the_terminal_itself_decides_about_synchronized_output(state: int, on: bool) -> None:
     negotiation, written = make(Capabilities(synchronized=not on))
@@ -114,7 +114,7 @@ def test_colours_and_sizes_are_noted() -> None:
     assert appearance.scheme == "dark"
 
 
-@pytest.mark.trap(190)
+@pytest.mark.behaviour("replies-are-never-typed")
 def test_replies_byte_by_byte_are_understood_and_never_typed() -> None:
     negotiation, _ = make()
     decoder, typed = Decoder(), list[object]()

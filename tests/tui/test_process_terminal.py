@@ -33,7 +33,7 @@ def test_input_that_is_not_a_terminal_is_refused(tmp_path: Path) -> None:
         ProcessTerminal(env={}, input_fd=file.fileno(), output_fd=file.fileno())
 
 
-@pytest.mark.trap(178)
+@pytest.mark.behaviour("size-from-the-environment")
 def test_a_device_without_a_size_leaves_it_to_the_environment(device: tuple[int, int]) -> None:
     _, slave = device
 
@@ -46,7 +46,7 @@ def test_a_device_without_a_size_leaves_it_to_the_environment(device: tuple[int,
     )
 
 
-@pytest.mark.trap(164)
+@pytest.mark.behaviour("exit-restores-the-terminal")
 def test_a_normal_exit_restores_the_terminal() -> None:
     with PtyProgram() as program:
         program.wait_for(b"ready")
@@ -60,7 +60,7 @@ def test_a_normal_exit_restores_the_terminal() -> None:
         assert program.terminal_attributes() == program.attributes
 
 
-@pytest.mark.trap(164)
+@pytest.mark.behaviour("exit-restores-the-terminal")
 def test_an_exception_is_shown_after_the_terminal_is_restored() -> None:
     with PtyProgram() as program:
         program.wait_for(b"ready")
@@ -72,7 +72,7 @@ def test_an_exception_is_shown_after_the_terminal_is_restored() -> None:
         assert program.terminal_attributes() == program.attributes
 
 
-@pytest.mark.trap(164)
+@pytest.mark.behaviour("exit-restores-the-terminal")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_restores_the_terminal_and_ends_the_program(
     number: signal.Signals,
@@ -86,7 +86,7 @@ def test_a_signal_restores_the_terminal_and_ends_the_program(
         assert program.terminal_attributes() == program.attributes
 
 
-@pytest.mark.trap(166)
+@pytest.mark.behaviour("vanished-terminal-ends-cleanly")
 def test_a_signal_during_the_restore_is_handled_after_it(
     device: tuple[int, int],
 ) -> None:
@@ -110,7 +110,7 @@ def test_a_signal_during_the_restore_is_handled_after_it(
         signal.signal(signal.SIGHUP, before)
 
 
-@pytest.mark.trap(166)
+@pytest.mark.behaviour("vanished-terminal-ends-cleanly")
 def test_a_terminal_that_is_closed_ends_the_program() -> None:
     with PtyProgram() as program:
         program.wait_for(b"ready")
@@ -130,7 +130,7 @@ def test_another_size_is_noticed() -> None:
         assert program.end() == 0
 
 
-@pytest.mark.trap(165)
+@pytest.mark.behaviour("late-input-is-drained")
 def test_pending_replies_do_not_reach_the_shell() -> None:
     with PtyProgram() as program:
         _answer(program)
@@ -142,7 +142,7 @@ def test_pending_replies_do_not_reach_the_shell() -> None:
         assert b"97;1:3u" not in program.output
 
 
-@pytest.mark.trap(165)
+@pytest.mark.behaviour("late-input-is-drained")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_pending_replies_after_a_signal_do_not_reach_the_shell(
     number: signal.Signals,
@@ -159,7 +159,7 @@ def test_pending_replies_after_a_signal_do_not_reach_the_shell(
         assert not program.unread_input()
 
 
-@pytest.mark.trap(165)
+@pytest.mark.behaviour("late-input-is-drained")
 def test_answers_to_a_program_that_ends_at_once_do_not_reach_the_shell() -> None:
     with PtyProgram() as program:
         program.wait_for(b"ready")
@@ -172,7 +172,7 @@ def test_answers_to_a_program_that_ends_at_once_do_not_reach_the_shell() -> None
         assert not program.unread_input()
 
 
-@pytest.mark.trap(167)
+@pytest.mark.behaviour("suspend-and-resume")
 def test_a_suspended_program_comes_back_with_its_screen(
     program: Callable[[str, str], str],
 ) -> None:
@@ -191,7 +191,7 @@ def test_a_suspended_program_comes_back_with_its_screen(
         assert shell.output.endswith(RESTORED + b"over\r\n")
 
 
-@pytest.mark.trap(167)
+@pytest.mark.behaviour("suspend-and-resume")
 def test_a_program_stopped_from_outside_begins_again() -> None:
     with PtyProgram() as program:
         program.wait_for(b"ready")
@@ -206,7 +206,7 @@ def test_a_program_stopped_from_outside_begins_again() -> None:
         assert program.output.count(b"\x1b[>7u") == program.output.count(b"\x1b[<u") == 2
 
 
-@pytest.mark.trap(167)
+@pytest.mark.behaviour("suspend-and-resume")
 def test_a_program_stopped_from_outside_prints_its_final_rows_only_at_exit() -> None:
     with PtyProgram(env={"DEMO_FULLSCREEN": "1"}) as program:
         program.wait_for(b"ready")
@@ -220,7 +220,7 @@ def test_a_program_stopped_from_outside_prints_its_final_rows_only_at_exit() -> 
         assert program.output.count(b"what was shown") == 1
 
 
-@pytest.mark.trap(168)
+@pytest.mark.behaviour("only-the-tui-writes")
 def test_stray_output_is_printed_after_the_screen() -> None:
     with PtyProgram() as program:
         program.wait_for(b"ready")
@@ -234,7 +234,7 @@ def test_stray_output_is_printed_after_the_screen() -> None:
         assert (b"a child prints" in after, b"a library warns" in after) == (True, True)
 
 
-@pytest.mark.trap(202)
+@pytest.mark.behaviour("early-keys-are-kept")
 def test_keys_typed_before_the_start_are_kept() -> None:
     with PtyProgram() as program:
         program.type(b"abc")

@@ -59,7 +59,7 @@ def test_a_request_can_be_cancelled() -> None:
     assert painter.painted == []
 
 
-@pytest.mark.trap(166, 169)
+@pytest.mark.behaviour("vanished-terminal-ends-cleanly", "input-before-painting")
 def test_a_slow_terminal_gets_fewer_frames_and_then_the_latest() -> None:
     painter = Painter()
     painter.busy = True
@@ -73,7 +73,7 @@ def test_a_slow_terminal_gets_fewer_frames_and_then_the_latest() -> None:
     assert len(painter.painted) == 1
 
 
-@pytest.mark.trap(156)
+@pytest.mark.behaviour("resizes-are-coalesced")
 def test_resize_steps_are_debounced() -> None:
     timers, acted = ManualTimers(), list[float]()
     settle = Debounce(timers, lambda: acted.append(round(timers.time(), 2)), seconds=0.05)

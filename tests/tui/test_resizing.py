@@ -96,7 +96,7 @@ def test_another_resize_during_the_read_restarts_the_wait(pane: Pane) -> None:
     assert pane.acted == [TAPE]
 
 
-@pytest.mark.trap(156)
+@pytest.mark.behaviour("resizes-are-coalesced")
 def test_a_pane_with_an_unreported_size_is_read_again(pane: Pane) -> None:
     pane.size = Size(columns=60, rows=1)
     pane.resizing.restart()

@@ -35,7 +35,7 @@ async def read_all(master: int, size: int) -> bytes:
     return data
 
 
-@pytest.mark.trap(166)
+@pytest.mark.behaviour("vanished-terminal-ends-cleanly")
 async def test_a_terminal_that_takes_little_gets_the_rest_later(device: tuple[int, int]) -> None:
     master, slave = device
     output = TtyOutput(slave, on_disconnect=lambda: None)
@@ -61,7 +61,7 @@ def test_without_an_event_loop_the_rest_is_flushed(device: tuple[int, int]) -> N
     assert (os.read(master, 100), output.backlog) == (b"hello", 0)
 
 
-@pytest.mark.trap(166)
+@pytest.mark.behaviour("vanished-terminal-ends-cleanly")
 def test_a_terminal_that_takes_nothing_does_not_hold_the_end_up(device: tuple[int, int]) -> None:
     _, slave = device
     output = TtyOutput(slave, on_disconnect=lambda: None)
@@ -105,7 +105,7 @@ def test_a_terminal_of_another_user_is_written_to(device: tuple[int, int], is_ou
     assert os.read(master, 100) == b"hello"
 
 
-@pytest.mark.trap(166)
+@pytest.mark.behaviour("vanished-terminal-ends-cleanly")
 def test_a_disconnect_is_reported_and_clears_the_backlog(device: tuple[int, int]) -> None:
     master, slave = device
     gone: list[str] = []

@@ -76,7 +76,7 @@ def test_keys_go_to_the_focused_component() -> None:
     assert field.typed == ["a", "b", "\x1b[A", "\x1b[200~pasted\x1b[201~"]
 
 
-@pytest.mark.trap(183)
+@pytest.mark.behaviour("many-keys-in-one-read")
 def test_several_keys_in_one_read_are_all_handled_before_one_frame() -> None:
     field = Field()
     program = Program(field)
@@ -119,7 +119,7 @@ def test_a_listener_sees_keys_first() -> None:
     assert field.typed == ["a", "q"]
 
 
-@pytest.mark.trap(190)
+@pytest.mark.behaviour("replies-are-never-typed")
 def test_terminal_replies_are_not_delivered_as_keys() -> None:
     field = Field()
     program = Program(field, replies=True)
@@ -153,7 +153,7 @@ def test_the_background_can_be_queried() -> None:
     assert known == ["light"]
 
 
-@pytest.mark.trap(177)
+@pytest.mark.behaviour("selection-survives-colour-polling")
 def test_an_idle_screen_writes_nothing() -> None:
     program = Program(Rows("a"), replies=True)
     program.timers.advance(1)
@@ -164,7 +164,7 @@ def test_an_idle_screen_writes_nothing() -> None:
     assert program.terminal.output[before:] == []
 
 
-@pytest.mark.trap(169)
+@pytest.mark.behaviour("input-before-painting")
 def test_a_spinner_draws_only_itself() -> None:
     history, spinner = Rows("history"), Rows("|")
     program = Program(history, spinner)
@@ -207,7 +207,7 @@ def test_an_overlay_lies_over_the_rest_and_takes_the_keys() -> None:
     assert program.shown() == ["a", "b", "c", "d", "> y"]
 
 
-@pytest.mark.trap(197)
+@pytest.mark.behaviour("cursor-at-the-insertion-point")
 def test_the_hardware_cursor_follows_the_caret_of_the_overlay() -> None:
     class Caret(Rows):
         focused = False

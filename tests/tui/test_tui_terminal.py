@@ -8,7 +8,7 @@ from tests.tui.parts import Rows, numbered
 from tests.tui.program import Program
 
 
-@pytest.mark.trap(156)
+@pytest.mark.behaviour("resizes-are-coalesced")
 def test_a_resize_is_painted_once_after_the_debounce() -> None:
     program = Program(Rows(*numbered(20)))
     program.timers.advance(1)
@@ -25,7 +25,7 @@ def test_a_resize_is_painted_once_after_the_debounce() -> None:
     )
 
 
-@pytest.mark.trap(156)
+@pytest.mark.behaviour("resizes-are-coalesced")
 def test_a_resize_inside_a_pane_replays_nothing() -> None:
     program = Program(Rows(*numbered(20)), env={"TERM": "tmux-256color"})
     program.timers.advance(1)
@@ -37,7 +37,7 @@ def test_a_resize_inside_a_pane_replays_nothing() -> None:
     assert program.terminal.tape == numbered(20)
 
 
-@pytest.mark.trap(156)
+@pytest.mark.behaviour("resizes-are-coalesced")
 def test_a_pane_is_painted_only_after_tmux_reported_every_size() -> None:
     program = Program(Rows(*numbered(20)), env={"TMUX": "1"})
     program.timers.advance(1)
@@ -50,7 +50,7 @@ def test_a_pane_is_painted_only_after_tmux_reported_every_size() -> None:
     assert len(program.writes()) == 1
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 def test_a_frame_taken_at_an_unreported_size_is_written_again() -> None:
     rows = Rows(*numbered(20))
     program = Program(rows, env={"TMUX": "1"})
@@ -77,7 +77,7 @@ class Slow(Rows):
         return super().render(width)
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 def test_a_frame_is_not_written_if_the_size_changed_while_it_was_drawn() -> None:
     rows = Slow(*numbered(20))
     program = Program(rows, env={"TMUX": "1"})
@@ -130,7 +130,7 @@ def test_forcing_repairs_the_window() -> None:
     assert program.shown() == ["a", "b"]
 
 
-@pytest.mark.trap(164)
+@pytest.mark.behaviour("exit-restores-the-terminal")
 def test_stopping_paints_the_last_frame_and_restores_the_terminal() -> None:
     rows = Rows("a")
     program = Program(rows)
@@ -155,7 +155,7 @@ def test_closing_sequences_are_written_last_on_restore() -> None:
     assert program.terminal.output[-1].endswith("\x1b[?2004l<farewell>")
 
 
-@pytest.mark.trap(166)
+@pytest.mark.behaviour("vanished-terminal-ends-cleanly")
 def test_a_disconnected_terminal_ends_the_program() -> None:
     rows = Rows("a")
     program = Program(rows)
@@ -167,7 +167,7 @@ def test_a_disconnected_terminal_ends_the_program() -> None:
     assert (program.gone, program.writes()) == (True, [])
 
 
-@pytest.mark.trap(166)
+@pytest.mark.behaviour("vanished-terminal-ends-cleanly")
 def test_no_frame_is_written_while_output_is_pending() -> None:
     rows = Rows("a")
     program = Program(rows)
@@ -182,7 +182,7 @@ def test_no_frame_is_written_while_output_is_pending() -> None:
     assert len(program.writes()) == 1
 
 
-@pytest.mark.trap(167)
+@pytest.mark.behaviour("suspend-and-resume")
 def test_after_a_suspend_the_window_is_shown_again() -> None:
     program = Program(Rows(*numbered(10)))
     program.timers.advance(1)

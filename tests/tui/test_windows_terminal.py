@@ -79,7 +79,7 @@ def _nothing() -> None:
     pass
 
 
-@pytest.mark.trap(179)
+@pytest.mark.behaviour("windows-console")
 async def test_the_code_page_is_utf_8_again_after_a_child_changed_it() -> None:
     shown = Shown()
     shown.start()
@@ -97,7 +97,7 @@ async def test_the_code_page_is_utf_8_again_after_a_child_changed_it() -> None:
     assert shown.console.state == BEFORE
 
 
-@pytest.mark.trap(179)
+@pytest.mark.behaviour("windows-console")
 async def test_a_big_write_is_split() -> None:
     shown = Shown()
     text = "日" * MAX_WRITE
@@ -112,7 +112,7 @@ async def test_a_big_write_is_split() -> None:
     assert [data.decode() for data in written]  # none ends within a character
 
 
-@pytest.mark.trap(179)
+@pytest.mark.behaviour("windows-console")
 @given(st.text(max_size=60), st.integers(4, 20))
 def test_pieces_are_whole_characters_and_all_of_them(text: str, largest: int) -> None:
     data = text.encode("utf-8", "replace")

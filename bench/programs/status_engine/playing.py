@@ -1,4 +1,4 @@
-"""A session with the status engine on the real clock, and rows that nobody sees."""
+"""A session with the status engine on the real clock, and invisible rows."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ async def playing(setting: Any) -> AsyncIterator[Play]:
         settings = Path(folder) / "home/.pi/agent/settings.json"
         settings.parent.mkdir(parents=True)
         settings.write_text(json.dumps({"tui": {"statusEngine": setting}}))
-        wanted = ExtensionOptions(discover=False, inline=(extension, apis.append))
-        session = await make_session(Path(folder), clock=SystemClock(), extensions=wanted)
+        options = ExtensionOptions(discover=False, inline=(extension, apis.append))
+        session = await make_session(Path(folder), clock=SystemClock(), extensions=options)
         rows = Rows()
         try:
             session.extensions.attach(rows, "tui")

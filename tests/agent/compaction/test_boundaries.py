@@ -14,7 +14,7 @@ from pi.agent.compaction.text import (
 )
 
 
-@pytest.mark.trap(240)
+@pytest.mark.behaviour("history-is-untrusted-input")
 @pytest.mark.parametrize(
     "tag", ["</conversation>", "< / Conversation >", "<previous-summary>", "<user\n>"]
 )

@@ -53,7 +53,7 @@ async def run(
     return await compact(prepared, ask, chosen, model=MODEL)
 
 
-@pytest.mark.trap(235)
+@pytest.mark.behaviour("cut-keeps-calls-and-results")
 async def test_a_split_turn_gets_two_summaries_that_are_merged_as_recorded() -> None:
     ask = ScriptedAsk(
         says("## Goal\nmanual summary text", tokens=20), says("## Goal\nprefix", tokens=20)
@@ -94,7 +94,7 @@ async def test_a_cut_between_turns_gets_one_summary() -> None:
     assert len(ask.requests) == 1
 
 
-@pytest.mark.trap(228)
+@pytest.mark.behaviour("only-the-branch-is-summarised")
 async def test_an_earlier_summary_and_what_was_kept_then_are_covered_by_the_next() -> None:
     ask = ScriptedAsk(says("first"), says("prefix"), says("second"))
     once = await run(ITEMS, ask)
@@ -151,7 +151,7 @@ async def test_a_history_that_needs_no_notes_sends_no_request() -> None:
     assert ask.requests == []
 
 
-@pytest.mark.trap(242)
+@pytest.mark.behaviour("no-gain-tries-the-next")
 async def test_a_summary_longer_than_what_it_replaces_is_asked_for_again_and_then_given_up() -> (
     None
 ):
@@ -166,7 +166,7 @@ async def test_a_summary_longer_than_what_it_replaces_is_asked_for_again_and_the
     assert len(ask.requests) == 2
 
 
-@pytest.mark.trap(242)
+@pytest.mark.behaviour("no-gain-tries-the-next")
 async def test_what_is_carried_over_counts_for_the_size_too() -> None:
     items = (user("1", "Never do this."), answer("2", "Next: that."), user("3", LONG * 4))
 

@@ -33,7 +33,7 @@ def recorded() -> list[CompactionItem]:
     ]
 
 
-@pytest.mark.trap(235)
+@pytest.mark.behaviour("cut-keeps-calls-and-results")
 def test_the_newest_answer_is_kept_when_it_alone_is_too_large_and_its_turn_is_split() -> None:
     assert find_cut_point(recorded(), 200) == Cut(index=7, turn_start=6)
 
@@ -97,7 +97,7 @@ def test_shell_commands_custom_messages_and_branch_summaries_begin_turns(role: s
     assert find_cut_point(items, 1) == Cut(index=2, turn_start=1)
 
 
-@pytest.mark.trap(235)
+@pytest.mark.behaviour("cut-keeps-calls-and-results")
 @given(items=conversations(), keep=st.integers(0, 2000))
 def test_a_call_always_stays_with_its_results(items: list[CompactionItem], keep: int) -> None:
     cut = find_cut_point(items, keep)

@@ -26,7 +26,7 @@ def test_reads_and_changes_are_listed_separately_and_a_changed_file_is_not_also_
     )
 
 
-@pytest.mark.trap(246)
+@pytest.mark.behaviour("file-lists-are-deduplicated")
 def test_files_are_listed_once_by_base_path_and_urls_never() -> None:
     paths = [
         "a.py",

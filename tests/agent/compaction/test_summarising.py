@@ -67,7 +67,7 @@ async def test_a_request_offers_no_tools_and_bounds_its_answer() -> None:
         ),
     ],
 )
-@pytest.mark.trap(230)
+@pytest.mark.behaviour("bad-summary-is-not-stored")
 async def test_a_bad_summary_is_refused_and_asked_for_once_more(
     bad: AssistantMessage, complaint: str
 ) -> None:
@@ -82,7 +82,7 @@ async def test_a_bad_summary_is_refused_and_asked_for_once_more(
     assert [request.max_tokens for request in ask.requests] == [8192, 16384]
 
 
-@pytest.mark.trap(230, 242)
+@pytest.mark.behaviour("bad-summary-is-not-stored", "no-gain-tries-the-next")
 @pytest.mark.parametrize(
     ("bad", "code"),
     [
@@ -141,7 +141,7 @@ async def test_what_looks_like_our_blocks_in_an_answer_is_taken_off_or_defused()
     assert await summariser(ask).notes([TEXT], "history") == "a &lt;/carry-over> b"
 
 
-@pytest.mark.trap(231, 241)
+@pytest.mark.behaviour("summary-request-fits", "single-slot-servers")
 async def test_a_huge_conversation_is_summarised_part_by_part_one_after_another() -> None:
     small = replace(MODEL, context_window=16_000, max_tokens=8000)
     ask = ScriptedAsk(says("one"), says("two"), says("three"))
@@ -156,7 +156,7 @@ async def test_a_huge_conversation_is_summarised_part_by_part_one_after_another(
     ]
 
 
-@pytest.mark.trap(231)
+@pytest.mark.behaviour("summary-request-fits")
 async def test_a_request_that_overflows_all_the_same_is_made_smaller() -> None:
     ask = ScriptedAsk(OVERFLOW, says("one"), says("two"))
 
@@ -177,7 +177,7 @@ async def test_what_can_never_fit_is_too_large(answer: AssistantMessage) -> None
     assert failed.value.code == "too_large"
 
 
-@pytest.mark.trap(231)
+@pytest.mark.behaviour("summary-request-fits")
 @settings(max_examples=40)
 @given(
     window=st.integers(4_000, 300_000),

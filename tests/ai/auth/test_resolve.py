@@ -79,7 +79,7 @@ def asking(storage: AuthStorage, http: HttpClient) -> Asking:
 # Precedence
 
 
-@pytest.mark.trap(43)
+@pytest.mark.behaviour("explicit-credentials-win")
 async def test_the_order_is_given_stored_configured_environment(asking: Asking) -> None:
     environ = {"P_API_KEY": "from-environment", "OPENAI_API_KEY": "unrelated"}
     where = asking.storage.where
@@ -114,7 +114,7 @@ async def test_tokens_of_the_environment_come_before_keys_and_take_headers_along
     ) == ResolvedCredential(access=key("o"), source="P_OTHER_KEY")
 
 
-@pytest.mark.trap(73)
+@pytest.mark.behaviour("subscription-before-key")
 async def test_a_subscription_comes_before_keys_and_says_that_it_pays(asking: Asking) -> None:
     environ = {"P_API_KEY": "pay-as-you-go"}
     await asking.storage.set("anthropic", LOGIN)
@@ -184,7 +184,7 @@ async def test_a_key_without_a_value_is_an_error_and_the_environment_stays_untou
 # Logins
 
 
-@pytest.mark.trap(66)
+@pytest.mark.behaviour("failed-refresh-keeps-credentials")
 @pytest.mark.parametrize(
     ("trouble", "kind"),
     [
@@ -300,7 +300,7 @@ def test_an_address_is_filled_in_where_names_are_known() -> None:
     assert fill_placeholders("https://{A}/{B}/{A}", {"A": "1", "C": "2"}) == "https://1/{B}/1"
 
 
-@pytest.mark.trap(43)
+@pytest.mark.behaviour("explicit-credentials-win")
 async def test_a_profile_of_the_entry_beats_the_environment_of_a_cloud(asking: Asking) -> None:
     pytest.importorskip("botocore", reason="not installed; not tested: the chain of AWS")
     ambient = ResolvedCredential(access=Access(kind="ambient"), source="AWS credentials")

@@ -9,7 +9,7 @@ from pi.ai.request import Access
 P = Provider(id="p", name="P", key_variables=("P_KEY", "Q_KEY"), token_variables=("P_TOKEN",))
 
 
-@pytest.mark.trap(73)
+@pytest.mark.behaviour("subscription-before-key")
 @pytest.mark.parametrize(
     ("resolved", "sentence"),
     [

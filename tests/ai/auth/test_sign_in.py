@@ -44,7 +44,7 @@ async def log_in(
     )
 
 
-@pytest.mark.trap(70, 73)
+@pytest.mark.behaviour("saved-means-written", "subscription-before-key")
 async def test_saved_is_said_after_it_is_saved_with_who_pays(
     storage: AuthStorage, server: AuthorizationServer, http: HttpClient
 ) -> None:
@@ -67,7 +67,7 @@ async def test_saved_is_said_after_it_is_saved_with_who_pays(
     ]
 
 
-@pytest.mark.trap(70)
+@pytest.mark.behaviour("saved-means-written")
 async def test_a_login_that_fails_saves_nothing_and_says_nothing(
     storage: AuthStorage, server: AuthorizationServer, http: HttpClient
 ) -> None:
@@ -81,7 +81,7 @@ async def test_a_login_that_fails_saves_nothing_and_says_nothing(
     assert await storage.list() == {}
 
 
-@pytest.mark.trap(69)
+@pytest.mark.behaviour("lock-contention-waits")
 async def test_a_damaged_store_is_set_aside_before_the_login_if_the_person_wants_it(
     storage: AuthStorage, auth_json: Path, server: AuthorizationServer, http: HttpClient
 ) -> None:

@@ -78,7 +78,7 @@ def test_what_is_not_there_reads_as_empty(file: CredentialFile) -> None:
 DEEP = pytest.param(b'{"a":' * 100_000, id="nested too deeply")
 
 
-@pytest.mark.trap(69)
+@pytest.mark.behaviour("lock-contention-waits")
 @pytest.mark.parametrize("content", [b"", b'{"a": ', b"[]", b'{"a": "\xff"}', DEEP])
 async def test_a_damaged_file_is_named_and_stays_until_it_is_set_aside(
     auth_json: Path, content: bytes
@@ -98,7 +98,7 @@ async def test_a_damaged_file_is_named_and_stays_until_it_is_set_aside(
     assert file.read() == {}
 
 
-@pytest.mark.trap(69)
+@pytest.mark.behaviour("lock-contention-waits")
 async def test_a_turn_waits_for_the_one_who_has_the_lock(
     file: CredentialFile, auth_json: Path
 ) -> None:

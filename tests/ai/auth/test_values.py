@@ -25,7 +25,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="commands for a POSIX
 ENVIRON = {"KEY": "secret", "_B2": "b", "EMPTY": "", "PATH": os.defpath}
 
 
-@pytest.mark.trap(42)
+@pytest.mark.behaviour("keys-are-literal-or-explicit")
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -56,7 +56,7 @@ def test_an_escaped_key_is_read_as_it_was_typed(literal: str) -> None:
 
 
 @posix
-@pytest.mark.trap(42)
+@pytest.mark.behaviour("keys-are-literal-or-explicit")
 async def test_a_command_gives_what_it_prints_and_failure_gives_nothing(tmp_path: Path) -> None:
     commands = {
         "!echo ' key '; echo noise >&2": "key",
@@ -75,7 +75,7 @@ async def test_a_command_gives_what_it_prints_and_failure_gives_nothing(tmp_path
 
 
 @posix
-@pytest.mark.trap(42)
+@pytest.mark.behaviour("keys-are-literal-or-explicit")
 async def test_a_command_inherits_no_descriptors_and_the_loop_goes_on(tmp_path: Path) -> None:
     with (tmp_path / "open").open("w") as file:
         os.set_inheritable(file.fileno(), True)

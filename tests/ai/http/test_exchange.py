@@ -60,7 +60,7 @@ async def slow(peer: Peer) -> None:
     await peer.gone()
 
 
-@pytest.mark.trap(17)
+@pytest.mark.behaviour("no-timeout-means-none")
 @pytest.mark.parametrize("timeouts", [NO_TIMEOUTS, Timeouts(connect=0, first_byte=0, idle=0)])
 async def test_a_timeout_that_is_off_cuts_nothing(client: HttpClient, timeouts: Timeouts) -> None:
     async with raw_server(slow) as server:

@@ -37,7 +37,7 @@ def test_the_two_highest_levels_must_be_offered_and_the_others_may_be_denied() -
     )
 
 
-@pytest.mark.trap(23)
+@pytest.mark.behaviour("thinking-off-is-explicit")
 @pytest.mark.parametrize(
     ("words", "wanted", "given"),
     [

@@ -37,7 +37,7 @@ def facts(model: Model) -> tuple[Any, ...]:
     return model.id, model.context_window, model.max_tokens, model.reasoning, model.sees_images
 
 
-@pytest.mark.trap(62)
+@pytest.mark.behaviour("local-server-context")
 async def test_the_real_context_size_comes_from_the_server() -> None:
     ollama = {
         "/api/tags": {"models": [{"name": "qwen3:8b"}, {"name": ""}, 7]},

@@ -99,7 +99,7 @@ async def test_every_form_of_tool_choice_is_said_in_the_words_of_the_wire(api: s
     assert [at(body, path) for body in bodies] == list(words)
 
 
-@pytest.mark.trap(20)
+@pytest.mark.behaviour("no-tools-no-tool-fields")
 @every_vendor
 @pytest.mark.parametrize("choice", [ABSENT, UNKNOWN], ids=["absent", "unknown"])
 async def test_a_choice_that_cannot_be_made_is_dropped(api: str, choice: Json) -> None:
@@ -110,7 +110,7 @@ async def test_a_choice_that_cannot_be_made_is_dropped(api: str, choice: Json) -
     assert at(body, path) == unsaid
 
 
-@pytest.mark.trap(20)
+@pytest.mark.behaviour("no-tools-no-tool-fields")
 @every_vendor
 @pytest.mark.parametrize("choice", ["auto", "none", ANY, PEEK_IT], ids=str)
 async def test_without_tools_there_is_no_choice(api: str, choice: ToolChoice) -> None:
@@ -197,7 +197,7 @@ async def test_a_required_strictness_beside_a_loose_tool_is_an_error_and_nothing
     )
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 @pytest.mark.parametrize("wish", ["prefer", "require"])
 @pytest.mark.parametrize("api", STRICT_FLAGS)
 async def test_a_strictness_that_can_be_had_is_sent(api: str, wish: str) -> None:
@@ -207,7 +207,7 @@ async def test_a_strictness_that_can_be_had_is_sent(api: str, wish: str) -> None
     assert "'strict': True" in str(payload)
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 @every_vendor
 async def test_a_preferred_strictness_that_a_model_lacks_is_left_out(api: str) -> None:
     (payload,), problem = await payloads(unreachable(api, strict=False), wishing("prefer"))

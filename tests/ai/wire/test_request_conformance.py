@@ -93,7 +93,7 @@ async def test_a_model_that_cannot_see_gets_a_note_in_place_of_pictures(api: str
     assert NO_IMAGES.encode() in request.body
 
 
-@pytest.mark.trap(40)
+@pytest.mark.behaviour("prompt-prefix-is-stable")
 @every_wire
 async def test_the_same_conversation_is_sent_as_the_same_bytes(api: str) -> None:
     first = await asked(api, conversation(api))
@@ -103,7 +103,7 @@ async def test_the_same_conversation_is_sent_as_the_same_bytes(api: str) -> None
     assert first.target == second.target
 
 
-@pytest.mark.trap(40)
+@pytest.mark.behaviour("prompt-prefix-is-stable")
 @every_wire
 async def test_a_longer_conversation_begins_with_the_shorter_one(api: str) -> None:
     told = conversation(api)

@@ -128,7 +128,7 @@ async def test_output_appears_while_the_program_runs() -> None:
         assert await child.output.readline() == b"got it\n"
 
 
-@pytest.mark.trap(97)
+@pytest.mark.behaviour("death-by-signal-is-failure")
 async def test_death_by_a_signal_is_a_failure_and_keeps_what_was_written() -> None:
     done = await bash_to_end("echo before; kill -SEGV $$")
 
@@ -202,7 +202,7 @@ async def test_a_reader_that_is_away_does_not_fill_the_memory() -> None:
 # Background processes
 
 
-@pytest.mark.trap(96)
+@pytest.mark.behaviour("background-child-does-not-block")
 async def test_reading_ends_with_the_program_although_a_background_process_holds_the_pipe() -> None:
     async with await bash("sleep 300 & echo $!") as child:
         background = int(await child.output.read())
@@ -213,7 +213,7 @@ async def test_reading_ends_with_the_program_although_a_background_process_holds
     assert not alive(background)
 
 
-@pytest.mark.trap(96)
+@pytest.mark.behaviour("background-child-does-not-block")
 async def test_output_written_just_after_the_exit_is_not_lost() -> None:
     # The program can be signalled until we have taken note of its end.
     late = "while kill -0 $$ 2>/dev/null; do :; done; echo late; exec sleep 300"
@@ -245,7 +245,7 @@ async def test_a_background_process_that_never_stops_talking_is_left_alone_in_th
 # Running to the end
 
 
-@pytest.mark.trap(95)
+@pytest.mark.behaviour("process-group-is-killed")
 async def test_the_deadline_kills_the_tree_and_keeps_what_was_written() -> None:
     done = await bash_to_end("echo before; setsid sleep 300 & echo $! >&2; wait", timeout=0.3)
 

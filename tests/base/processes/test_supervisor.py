@@ -79,7 +79,7 @@ def users_of(folder: Path) -> list[int]:
     return found
 
 
-@pytest.mark.trap(95)
+@pytest.mark.behaviour("process-group-is-killed")
 @pytest.mark.parametrize("adopts", [True, False], ids=["subreaper", "without"])
 def test_nothing_of_any_command_is_left_when_the_program_is_killed(
     tmp_path: Path, adopts: bool

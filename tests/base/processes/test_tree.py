@@ -38,7 +38,7 @@ TREES = {
 }
 
 
-@pytest.mark.trap(95)
+@pytest.mark.behaviour("process-group-is-killed")
 @pytest.mark.parametrize("detached", [False, True], ids=["supervised", "detached"])
 @pytest.mark.parametrize("tree", TREES)
 async def test_terminating_ends_every_kind_of_descendant(tree: str, detached: bool) -> None:
@@ -51,7 +51,7 @@ async def test_terminating_ends_every_kind_of_descendant(tree: str, detached: bo
         assert [pid for pid in pids if alive(pid)] == []
 
 
-@pytest.mark.trap(95)
+@pytest.mark.behaviour("process-group-is-killed")
 @pytest.mark.parametrize("tree", [tree for tree in TREES if "deaf" not in tree])
 async def test_cancelling_leaves_no_process_behind(tree: str) -> None:
     pids: list[int] = []

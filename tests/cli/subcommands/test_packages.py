@@ -99,7 +99,7 @@ def test_what_cannot_be_installed_is_reported_in_two_lines(pi: Say, agent: Path)
     assert not (agent / "settings.json").exists()
 
 
-@pytest.mark.trap(282)
+@pytest.mark.behaviour("trust-uses-canonical-paths")
 def test_a_projects_packages_are_read_only_when_it_is_trusted(
     pi: Say, site: Path, agent: Path, tmp_path: Path
 ) -> None:

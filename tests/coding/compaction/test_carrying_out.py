@@ -69,7 +69,7 @@ async def test_instructions_reach_the_summarising_model() -> None:
     assert "focus on the tests" in str(stage.summariser.requests[0].messages)
 
 
-@pytest.mark.trap(232)
+@pytest.mark.behaviour("summary-keeps-the-policy")
 async def test_a_summary_request_offers_no_tools() -> None:
     stage = await stage_with(always)
     await stage.compactor.compact(MANUAL)
@@ -78,7 +78,7 @@ async def test_a_summary_request_offers_no_tools() -> None:
     assert all(not (m.tools_added or ()) for m in said if isinstance(m, SystemMessage))
 
 
-@pytest.mark.trap(230)
+@pytest.mark.behaviour("bad-summary-is-not-stored")
 @pytest.mark.parametrize("bad", [says(""), replace(says("half"), stop_reason="length")])
 async def test_a_summary_that_cannot_be_used_is_asked_for_again_and_then_refused(
     bad: Reply,
@@ -174,7 +174,7 @@ class Fixed:
         return self._outcome
 
 
-@pytest.mark.trap(243)
+@pytest.mark.behaviour("portable-summary-fallback")
 async def test_a_strategy_that_declines_leaves_it_to_a_summary() -> None:
     picky = Fixed(Declined(why="no pictures"))
     stage = await stage_with(
@@ -211,7 +211,7 @@ async def test_a_hand_off_is_carried_out_by_the_owner_of_sessions() -> None:
     assert (stage.handed, stage.kinds) == (["Go on here."], before)
 
 
-@pytest.mark.trap(244)
+@pytest.mark.behaviour("stale-background-compaction")
 async def test_a_compaction_of_a_branch_that_was_left_is_dropped() -> None:
     stage = await stage_with(always)
     first = next(iter(stage.log.branch())).id

@@ -13,7 +13,7 @@ from tests.coding.compaction.stage import Stage, always
 from tests.coding.compaction.test_carrying_out import MANUAL, stage_with
 
 
-@pytest.mark.trap(237)
+@pytest.mark.behaviour("escape-stops-compaction")
 async def test_an_abort_ends_a_compaction_and_stores_nothing() -> None:
     stage = await stage_with(always)
     started, never = asyncio.Event(), asyncio.Event()

@@ -57,7 +57,7 @@ async def history(stage: Stage, seed: int) -> None:
     await say(stage, LATEST, says(NEXT))
 
 
-@pytest.mark.trap(247)
+@pytest.mark.behaviour("instructions-survive-compaction")
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("times", [1, 2, 5])
 async def test_what_matters_survives_any_number_of_compactions(seed: int, times: int) -> None:

@@ -28,7 +28,7 @@ async def stage(**options: object) -> Stage:
     return it
 
 
-@pytest.mark.trap(245)
+@pytest.mark.behaviour("clear-is-a-hard-boundary")
 async def test_it_waits_for_the_time_and_for_background_work() -> None:
     it = await stage()
     jobs = ["one"]

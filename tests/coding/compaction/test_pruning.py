@@ -84,7 +84,7 @@ def test_useless_results_are_no_longer_protected_by_their_age() -> None:
     assert notices(prune_tool_outputs(items)) == {"new": USELESS_NOTICE}
 
 
-@pytest.mark.trap(246)
+@pytest.mark.behaviour("file-lists-are-deduplicated")
 def test_a_result_smaller_than_its_notice_stays() -> None:
     items = branch(exchange("tiny", 2, useless=True))
 

@@ -84,7 +84,7 @@ def test_a_directory_gets_a_file_of_the_usual_name(session_file: Path, tmp_path:
     )
 
 
-@pytest.mark.trap(220)
+@pytest.mark.behaviour("import-never-overwrites")
 def test_a_missing_session_fails_and_nothing_is_created(tmp_path: Path) -> None:
     with pytest.raises(SessionNotFound) as caught:
         export_file(Path("gone.jsonl"), cwd=tmp_path)
@@ -110,7 +110,7 @@ def test_the_session_itself_is_never_replaced(session_file: Path, tmp_path: Path
     assert session_file.read_bytes() == before
 
 
-@pytest.mark.trap(293)
+@pytest.mark.behaviour("export-has-prompt-and-tools")
 @pytest.mark.parametrize("file", SESSIONS, ids=lambda file: file.stem)
 def test_recorded_sessions_are_exported_with_prompt_and_tools(file: Path, tmp_path: Path) -> None:
     page = export_file(file, cwd=tmp_path).read_text(encoding="utf-8")

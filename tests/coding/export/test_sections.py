@@ -27,7 +27,7 @@ def words(text: str) -> tuple[Part, ...]:
     return (Part(kind="words", text=text),)
 
 
-@pytest.mark.trap(292)
+@pytest.mark.behaviour("export-matches-the-screen")
 def test_results_follow_their_calls_in_the_order_of_the_calls() -> None:
     answer = answered(
         "\n\n    first\n\n",

@@ -72,7 +72,7 @@ async def test_a_session_becomes_a_secret_gist_without_its_secrets(
     assert list(place.temporary.iterdir()) == []
 
 
-@pytest.mark.trap(295)
+@pytest.mark.behaviour("shares-do-not-collide")
 async def test_two_shares_at_once_have_files_of_their_own(live: SessionLog, place: Place) -> None:
     files: list[Path] = []
     both_there = asyncio.Barrier(2)
@@ -220,7 +220,7 @@ async def test_cancelling_ends_the_upload_and_leaves_nothing_behind(
     assert list(place.temporary.iterdir()) == []
 
 
-@pytest.mark.trap(220)
+@pytest.mark.behaviour("import-never-overwrites")
 async def test_a_session_without_a_file_is_not_shared(place: Place) -> None:
     log = new_session(SessionLocation(None, "/home/ada", lambda _: None))
     log.append(message(said("hello")))

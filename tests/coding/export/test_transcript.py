@@ -124,7 +124,7 @@ def test_any_parents_make_a_tree(links: list[tuple[str, str]]) -> None:
     assert len(transcript.branch()) <= len(entries)
 
 
-@pytest.mark.trap(293)
+@pytest.mark.behaviour("export-has-prompt-and-tools")
 def test_prompt_and_tools_are_read_from_the_branch() -> None:
     transcript = read_transcript(HEADER, sample())
 
@@ -160,7 +160,7 @@ def test_an_empty_session_has_no_model_and_does_not_think() -> None:
     assert (transcript.model, transcript.thinking_level) == ("", "off")
 
 
-@pytest.mark.trap(292)
+@pytest.mark.behaviour("export-matches-the-screen")
 def test_blank_lines_around_a_text_go_and_its_indentation_stays() -> None:
     assert strip_blank_lines("\n  \n\n    indented\n\n  more\n \n\n") == "    indented\n\n  more"
     assert strip_blank_lines(" \n\t\n") == ""

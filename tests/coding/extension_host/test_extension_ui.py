@@ -88,7 +88,7 @@ class Screen(FakeUI):
         return Shown()
 
 
-@pytest.mark.trap(263)
+@pytest.mark.behaviour("stale-handles-raise")
 async def test_nothing_of_an_extension_stays_on_the_screen_after_it(tmp_path: Path) -> None:
     ui = Screen()
 
@@ -194,7 +194,7 @@ async def test_a_failing_drawing_is_reported_with_the_name_of_its_extension(tmp_
         assert play.failures == ["widget w: no rows"]
 
 
-@pytest.mark.trap(263)
+@pytest.mark.behaviour("stale-handles-raise")
 async def test_the_ui_of_an_ended_session_shows_nothing(tmp_path: Path) -> None:
     answers: list[Any] = []
     opened = asyncio.Event()

@@ -11,7 +11,7 @@ from pi.coding.extension_host.discovery.manifest import (
 from pi.coding.extension_host.errors import ExtensionError
 
 
-@pytest.mark.trap(269)
+@pytest.mark.behaviour("bad-registrations-are-refused")
 @pytest.mark.parametrize(
     "flag",
     [

@@ -11,7 +11,7 @@ from pi.coding.extension_host.errors import StaleSession
 from tests.coding.extension_host.stage import playing
 
 
-@pytest.mark.trap(263)
+@pytest.mark.behaviour("stale-handles-raise")
 async def test_handles_of_a_replaced_session_are_stale(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     heard: list[str] = []
@@ -40,7 +40,7 @@ async def test_handles_of_a_replaced_session_are_stale(tmp_path: Path) -> None:
     assert heard == ["0 startup", "0 ends new", "1 switch new", "1 new", "1 x", "1 ends quit"]
 
 
-@pytest.mark.trap(264)
+@pytest.mark.behaviour("extensions-load-once")
 async def test_extensions_load_once_at_the_start_and_get_session_start(
     tmp_path: Path,
 ) -> None:

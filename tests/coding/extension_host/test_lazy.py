@@ -81,7 +81,7 @@ async def test_a_failure_at_the_first_use_is_reported(tmp_path: Path) -> None:
     await session.close()
 
 
-@pytest.mark.trap(262)
+@pytest.mark.behaviour("failed-factory-leaves-nothing")
 async def test_a_manifest_with_an_unknown_event_leaves_nothing(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.write(".pi/agent/extensions/weather.py", LAZY.replace("event:input", "event:inpt"))

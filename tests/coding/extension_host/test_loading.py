@@ -51,7 +51,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.trap(262)
+@pytest.mark.behaviour("failed-factory-leaves-nothing")
 async def test_a_broken_extension_is_reported_and_the_others_load(
     tmp_path: Path,
 ) -> None:
@@ -74,7 +74,7 @@ async def test_a_broken_extension_is_reported_and_the_others_load(
     await session.close()
 
 
-@pytest.mark.trap(277)
+@pytest.mark.behaviour("slow-extension-does-not-delay")
 async def test_how_long_each_extension_took_is_known(tmp_path: Path) -> None:
     def slow(pi: ExtensionAPI) -> None: ...
 
@@ -177,7 +177,7 @@ async def test_nothing_of_a_project_is_run_before_it_is_trusted(
     assert mark.exists()
 
 
-@pytest.mark.trap(274)
+@pytest.mark.behaviour("resource-precedence")
 async def test_of_two_tools_with_one_name_that_of_the_command_line_wins(tmp_path: Path) -> None:
     def code(answer: str) -> str:
         tool = f"    @pi.tool\n    async def who() -> str:\n        return {answer!r}\n"

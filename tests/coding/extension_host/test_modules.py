@@ -58,7 +58,7 @@ def test_a_package_may_import_its_own_modules(tmp_path: Path) -> None:
     assert not [name for name in sys.modules if name.startswith(module_name(package))]
 
 
-@pytest.mark.trap(262)
+@pytest.mark.behaviour("failed-factory-leaves-nothing")
 @pytest.mark.parametrize("text", ["def extension(", "import nothing_like_this", "raise SystemExit"])
 def test_a_module_that_cannot_be_imported_leaves_nothing_behind(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.py"

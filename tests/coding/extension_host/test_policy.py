@@ -28,7 +28,7 @@ def words(message: Any) -> str:
     return "".join(part.text for part in blocks(message.content) if isinstance(part, Text))
 
 
-@pytest.mark.trap(265)
+@pytest.mark.behaviour("tool-hooks-chain")
 async def test_changed_input_is_what_runs_and_what_was_asked_is_what_is_kept(
     tmp_path: Path,
 ) -> None:
@@ -67,7 +67,7 @@ async def test_a_blocked_call_does_not_run_and_the_model_gets_the_reason(
         assert not (play.stage.cwd / "made").exists()
 
 
-@pytest.mark.trap(265)
+@pytest.mark.behaviour("tool-hooks-chain")
 async def test_handlers_change_a_result_one_after_another_and_see_errors(tmp_path: Path) -> None:
     seen: list[bool] = []
 
@@ -92,7 +92,7 @@ async def test_handlers_change_a_result_one_after_another_and_see_errors(tmp_pat
     assert seen == [True, False]
 
 
-@pytest.mark.trap(266)
+@pytest.mark.behaviour("context-hook-keeps-the-prompt")
 async def test_a_handler_that_drops_messages_cannot_drop_prompt_and_tools(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("context")

@@ -33,7 +33,7 @@ def speaker(*sent: Any, **how: Any) -> Any:
     return extension
 
 
-@pytest.mark.trap(267)
+@pytest.mark.behaviour("recorded-message-starts-nothing")
 async def test_what_is_only_recorded_starts_no_run(tmp_path: Path) -> None:
     async with playing(tmp_path, speaker()) as play:
         await play.session.prompt("/say noted")

@@ -225,7 +225,7 @@ async def test_guards_of_a_session_apply_to_sessions_nested_twice(
     assert "not here" in str(request.messages[-1])
 
 
-@pytest.mark.trap(136)
+@pytest.mark.behaviour("sub-agent-rights-are-bounded")
 async def test_a_nested_session_has_no_tools_that_the_user_excluded(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     tools = ToolFilter(only=("read", "bash"), without=("bash",))

@@ -69,7 +69,7 @@ async def test_the_schema_of_a_wrap_may_be_raw() -> None:
     assert await run(made, who="Anna") == ToolResult.of("Hello, Anna!")
 
 
-@pytest.mark.trap(269)
+@pytest.mark.behaviour("bad-registrations-are-refused")
 def test_a_tool_without_a_schema_is_refused() -> None:
     bare = AgentTool(
         name="x", description="", parameters={}, run=greet.run, validate=lambda given: given

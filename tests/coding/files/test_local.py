@@ -26,7 +26,7 @@ def is_a_file_system(files: LocalFiles) -> FileSystem:
 # Which file is meant -----------------------------------------------------------------------------
 
 
-@pytest.mark.trap(122)
+@pytest.mark.behaviour("path-spellings-resolve")
 def test_references_are_resolved_from_the_sessions_folder(
     files: LocalFiles, tmp_path: Path
 ) -> None:
@@ -52,7 +52,7 @@ def test_an_at_sign_stays_if_only_a_file_with_it_exists(files: LocalFiles, tmp_p
     assert files.resolve("@both") == tmp_path / "both"
 
 
-@pytest.mark.trap(126)
+@pytest.mark.behaviour("tools-use-the-session-cwd")
 async def test_files_follow_the_sessions_folder_and_not_the_processs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,7 +70,7 @@ async def test_files_follow_the_sessions_folder_and_not_the_processs(
     assert files.cwd == str(tmp_path / "two")
 
 
-@pytest.mark.trap(115)
+@pytest.mark.behaviour("edits-are-serialised")
 def test_every_name_of_a_file_is_the_same_file(files: LocalFiles, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "real/f").touch()

@@ -8,7 +8,7 @@ import pytest
 from pi.coding.files.local import find_existing, visual_form
 
 
-@pytest.mark.trap(122)
+@pytest.mark.behaviour("path-spellings-resolve")
 @pytest.mark.parametrize(
     ("real", "asked"),
     [

@@ -5,7 +5,7 @@ import pytest
 from pi.coding.files.local import System, expand_reference, strip_mention
 
 
-@pytest.mark.trap(122)
+@pytest.mark.behaviour("path-spellings-resolve")
 @pytest.mark.parametrize(
     ("reference", "system", "path"),
     [

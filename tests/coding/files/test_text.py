@@ -45,13 +45,13 @@ def test_whatever_is_read_is_written_back_the_same(data: bytes) -> None:
     assert form.encode(text) == data
 
 
-@pytest.mark.trap(112)
+@pytest.mark.behaviour("invalid-utf8-is-refused")
 def test_what_is_no_text_is_refused_with_its_place() -> None:
     with pytest.raises(NotText, match=r"not valid UTF-8: byte 0xff at offset 2"):
         decode(b"ab\xffc")
 
 
-@pytest.mark.trap(112)
+@pytest.mark.behaviour("invalid-utf8-is-refused")
 def test_bytes_that_only_begin_like_utf16_are_no_text() -> None:
     with pytest.raises(NotText, match=r"not valid UTF-8: byte 0xff at offset 0"):
         decode(b"\xff\xfebad\n")

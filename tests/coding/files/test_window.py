@@ -55,7 +55,7 @@ def test_only_the_beginning_is_kept_but_everything_is_counted(tmp_path: Path) ->
     )
 
 
-@pytest.mark.trap(123)
+@pytest.mark.behaviour("long-line-can-be-read-on")
 def test_a_total_that_was_not_counted_to_the_end_is_not_called_exact(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

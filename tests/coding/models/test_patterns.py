@@ -16,7 +16,7 @@ def found(pattern: str, *usable: str, provider: str | None = None) -> str | None
     return f"{full_name(choice.model)}{level}"
 
 
-@pytest.mark.trap(284)
+@pytest.mark.behaviour("model-ids-resolve-exactly")
 @pytest.mark.parametrize(
     ("pattern", "name"),
     [
@@ -33,7 +33,7 @@ def test_an_exact_name_wins_whatever_it_looks_like(pattern: str, name: str) -> N
     assert found(pattern) == name
 
 
-@pytest.mark.trap(284)
+@pytest.mark.behaviour("model-ids-resolve-exactly")
 def test_a_bare_id_means_the_provider_that_can_be_asked() -> None:
     assert found("gpt-5", "azure") == "azure/gpt-5"
     assert found("gpt-5", "azure", provider="openai") == "openai/gpt-5"

@@ -40,7 +40,7 @@ def test_an_explicit_level_beats_the_suffix_and_is_clamped() -> None:
     )
 
 
-@pytest.mark.trap(217)
+@pytest.mark.behaviour("resume-restores-and-adds-nothing")
 def test_a_resumed_session_goes_on_with_its_model_and_level() -> None:
     preferences = ModelPreferences(
         session=("anthropic", "claude-sonnet-4-5"), session_thinking="low", scope=("openai/*",)
@@ -84,7 +84,7 @@ def test_a_gateway_without_credentials_says_what_opens_it(tmp_path: Path) -> Non
     assert "credentials" not in unknown.value.hint
 
 
-@pytest.mark.trap(285)
+@pytest.mark.behaviour("start-without-a-key")
 def test_a_saved_default_without_credentials_is_skipped() -> None:
     preferences = ModelPreferences(default=("anthropic", "claude-sonnet-4-5"))
 
@@ -92,7 +92,7 @@ def test_a_saved_default_without_credentials_is_skipped() -> None:
     assert name(preferences, "anthropic") == "anthropic/claude-sonnet-4-5"
 
 
-@pytest.mark.trap(285)
+@pytest.mark.behaviour("start-without-a-key")
 def test_without_any_key_there_is_no_model_and_no_error() -> None:
     assert name(ModelPreferences()) is None
 

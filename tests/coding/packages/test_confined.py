@@ -20,7 +20,7 @@ def test_a_path_that_stays_is_not(entry: str) -> None:
     assert not leads_outside(entry)
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 def test_a_link_on_the_way_is_followed_before_it_is_judged(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     (tmp_path / "root" / "out").symlink_to(tmp_path)

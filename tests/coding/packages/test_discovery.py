@@ -118,7 +118,7 @@ def test_a_missing_package_is_a_warning(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 def test_an_installed_package_outside_its_location_is_rejected(tmp_path: Path) -> None:
     make_package(tmp_path / "outside", "skills/a.md")
     target = tmp_path / "site" / ".pi" / "git" / "h.dev" / "o" / "r"
@@ -162,7 +162,7 @@ def test_a_distribution_offers_its_own_folders_and_entry_points(tmp_path: Path) 
     assert package.import_root == root
 
 
-@pytest.mark.trap(274)
+@pytest.mark.behaviour("resource-precedence")
 def test_a_persons_own_skill_hides_one_of_a_package_and_the_command_line_hides_both(
     tmp_path: Path,
 ) -> None:

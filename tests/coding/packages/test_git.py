@@ -88,7 +88,7 @@ async def test_an_update_follows_a_branch_and_leaves_a_tag(
     assert await checkout.bring() == Outcome(change="fetched", before=two, after=one)
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 @pytest.mark.parametrize("name", ["agent", 'a:"b'])
 async def test_an_update_never_goes_back(
     repository: Repository, programs: Programs, tmp_path: Path, name: str
@@ -108,7 +108,7 @@ async def test_an_update_never_goes_back(
     assert (await checkout.bring(update=True)).after == other
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 @pytest.mark.parametrize("ref", ["", "missing", "0123456789abcdef0123456789abcdef01234567"])
 async def test_a_failed_clone_leaves_nothing(
     repository: Repository, location: PackageLocation, programs: Programs, ref: str

@@ -20,7 +20,7 @@ from tests.coding.packages.making import make_package, make_wheel
 from tests.coding.runtime.stage import ENVIRON, Stage
 
 
-@pytest.mark.trap(282)
+@pytest.mark.behaviour("trust-uses-canonical-paths")
 async def test_packages_of_a_project_count_when_it_is_trusted(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     make_package(stage.home / "own", "skills/mine/SKILL.md prompts/hello.md")
@@ -149,7 +149,7 @@ async def test_of_two_packages_with_a_module_of_one_name_the_second_is_refused(
         sys.modules.pop("pi_tips_same", None)
 
 
-@pytest.mark.trap(274)
+@pytest.mark.behaviour("resource-precedence")
 async def test_project_beats_user_beats_package(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     tool = "def extension(pi):\n    @pi.tool\n    async def who() -> str:\n        return {!r}\n"

@@ -80,7 +80,7 @@ def test_a_broken_file_is_a_warning(tmp_path: Path, name: str, text: str) -> Non
     assert warning.endswith(BROKEN)
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 def test_a_manifest_outside_the_package_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "pk").mkdir()
     (tmp_path / "elsewhere.json").write_text('{"pi": {"skills": ["x"]}}')

@@ -91,7 +91,7 @@ async def test_an_update_brings_the_latest_and_leaves_what_is_pinned(
     )
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 async def test_an_update_never_goes_back(
     npm: FakeNpm, location: PackageLocation, programs: Programs
 ) -> None:
@@ -170,7 +170,7 @@ async def test_a_package_is_removed_and_others_stay(
     assert [words[0] for words, _ in npm.calls()] == ["view", "install", "uninstall"]
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 async def test_nothing_is_installed_through_a_link_that_leads_out(
     npm: FakeNpm, location: PackageLocation, programs: Programs, tmp_path: Path
 ) -> None:

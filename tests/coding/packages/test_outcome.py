@@ -9,7 +9,7 @@ def here(change: Change, version: str) -> Outcome:
     return Outcome(change=change, before=version, after=version)
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 @pytest.mark.parametrize(
     ("installed", "available", "pinned", "newer", "force", "outcome"),
     [

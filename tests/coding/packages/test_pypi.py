@@ -68,7 +68,7 @@ async def test_a_package_gets_what_it_needs_and_pi_does_not_have(
 
 
 @pytest.mark.slow
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 async def test_an_update_goes_up_and_never_back(
     wheelhouse: Path, location: PackageLocation, programs: Programs
 ) -> None:

@@ -68,7 +68,7 @@ def test_a_branch_with_a_slash_is_distinguished_from_a_folder_with_an_at(tmp_pat
     assert (folder.url, folder.ref) == (f"{url}/a@b/x", "")
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 @pytest.mark.parametrize(
     "text",
     [

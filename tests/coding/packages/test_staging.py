@@ -11,7 +11,7 @@ from pi.coding.packages.staging import PREFIX, clean_up_interrupted, exchange, r
 from tests.coding.packages.making import make_package, snapshot
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 def test_the_folder_for_the_work_is_private_and_goes(tmp_path: Path) -> None:
     with staging(tmp_path / "new" / "base") as work:
         mode = stat.S_IMODE(work.stat().st_mode)
@@ -21,7 +21,7 @@ def test_the_folder_for_the_work_is_private_and_goes(tmp_path: Path) -> None:
     assert list((tmp_path / "new" / "base").iterdir()) == []
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 def test_the_folder_for_the_work_goes_after_a_failure_too(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), staging(tmp_path) as work:
         read_only = make_package(work / "objects", "a.txt")
@@ -112,7 +112,7 @@ def test_a_crash_after_the_work_takes_nothing_back(tmp_path: Path) -> None:
     assert snapshot(tmp_path) == {"git/x/new.txt": "{}\n"}
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 def test_nothing_is_put_where_a_link_leads_out(tmp_path: Path) -> None:
     outside = make_package(tmp_path / "outside", "precious/x.txt")
     base = make_package(tmp_path / "base", "keep.txt")

@@ -113,7 +113,7 @@ async def test_what_cannot_be_fetched_is_not_named(
     assert snapshot(tmp_path / "agent") == {".packages.lock": ""}
 
 
-@pytest.mark.trap(278)
+@pytest.mark.behaviour("broken-settings-are-left-alone")
 async def test_settings_that_cannot_be_read_stop_everything_before_it_begins(
     store: PackageStore, npm: FakeNpm, tmp_path: Path
 ) -> None:
@@ -164,7 +164,7 @@ async def test_a_package_that_cannot_be_named_is_not_left_behind(
     assert snapshot(tmp_path / "agent") == before
 
 
-@pytest.mark.trap(279)
+@pytest.mark.behaviour("saves-merge-changed-keys")
 async def test_what_is_written_by_hand_while_a_package_is_fetched_stays(
     make_store: MakeStore, programs: Programs, npm: FakeNpm, tmp_path: Path
 ) -> None:
@@ -244,7 +244,7 @@ async def test_what_a_project_installs_stays_out_of_its_history(
     assert [(folder / name / ".gitignore").read_text() for name in ("git", "npm")] == ["*\n"] * 2
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 async def test_a_project_cannot_redirect_packages_by_links(
     make_store: MakeStore, repository: Repository, tmp_path: Path
 ) -> None:
@@ -266,7 +266,7 @@ exec '{git}' "$@"
 """
 
 
-@pytest.mark.trap(276)
+@pytest.mark.behaviour("package-installs-are-contained")
 @pytest.mark.parametrize("step", ["ls-remote", "clone", "checkout"])
 @pytest.mark.parametrize("there", ["nothing", "an older version"])
 async def test_whatever_step_is_interrupted_the_state_before_stays(

@@ -72,7 +72,7 @@ def test_skills_are_listed_only_when_their_files_can_be_read(tool: str, listed: 
     assert ("skills" in prompt_sections(parts)) is listed
 
 
-@pytest.mark.trap(40)
+@pytest.mark.behaviour("prompt-prefix-is-stable")
 def test_the_same_state_gives_the_same_bytes() -> None:
     assert prompt_sections(PARTS) == prompt_sections(PARTS)
     assert "2026-11-16" in prompt_sections(PARTS)["preamble"]

@@ -56,7 +56,7 @@ def same(resources: Resources) -> tuple[str, str]:
     return skill.content, prompt.content
 
 
-@pytest.mark.trap(274)
+@pytest.mark.behaviour("resource-precedence")
 def test_project_beats_user_and_the_command_line_beats_all(
     where: ResourceSearch, tmp_path: Path
 ) -> None:

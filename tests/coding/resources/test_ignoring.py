@@ -47,7 +47,7 @@ def test_a_rule_with_a_slash_at_its_end_is_for_folders() -> None:
     assert not is_ignored("a/build", rules, is_folder=False)
 
 
-@pytest.mark.trap(125)
+@pytest.mark.behaviour("globs-and-ignore-files")
 def test_rules_hold_below_their_folder_and_inner_repositories_have_their_own(
     tmp_path: Path,
 ) -> None:

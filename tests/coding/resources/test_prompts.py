@@ -103,7 +103,7 @@ def test_defaults_stand_in_for_everything_that_is_missing() -> None:
     assert substitute("${@:-none} ${ARGUMENTS:-nothing} ${1:-one}", []) == "none nothing one"
 
 
-@pytest.mark.trap(273)
+@pytest.mark.behaviour("template-arguments")
 def test_what_was_filled_in_is_not_looked_at_again() -> None:
     assert substitute("pay $1 to $2", ["$100", "$1"]) == "pay $100 to $1"
 

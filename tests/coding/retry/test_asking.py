@@ -56,7 +56,7 @@ async def test_a_good_answer_is_taken_without_a_word() -> None:
     assert await asked(GOOD) == (GOOD.answer, [])
 
 
-@pytest.mark.trap(238)
+@pytest.mark.behaviour("compaction-retries-once")
 async def test_a_failure_that_may_pass_is_asked_again_and_emitted() -> None:
     answer, emitted = await asked(FAILED, GOOD)
 

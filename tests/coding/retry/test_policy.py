@@ -103,7 +103,7 @@ async def test_the_last_failure_is_emitted_when_no_attempt_is_left() -> None:
     assert it.retries[-1] == AutoRetryEnd(success=False, attempt=1, final_error="503: overloaded")
 
 
-@pytest.mark.trap(16)
+@pytest.mark.behaviour("retry-countdown-is-live")
 async def test_the_counter_restarts_after_a_good_answer() -> None:
     it = stage(DOWN, says("one"), DOWN, says("two"))
     for prompt in ("a", "b"):
@@ -115,7 +115,7 @@ async def test_the_counter_restarts_after_a_good_answer() -> None:
     assert starts == [1, 1]
 
 
-@pytest.mark.trap(14)
+@pytest.mark.behaviour("one-retry-budget")
 async def test_giving_up_a_retry_ends_the_wait_at_once() -> None:
     it = stage(DOWN)
     run = asyncio.create_task(it.agent.prompt("hi"))
@@ -128,7 +128,7 @@ async def test_giving_up_a_retry_ends_the_wait_at_once() -> None:
     assert not it.policy.waiting
 
 
-@pytest.mark.trap(86)
+@pytest.mark.behaviour("failed-retry-ends-retrying")
 async def test_an_abort_ends_the_wait_and_the_state_of_retrying() -> None:
     it = stage(DOWN)
     run = asyncio.create_task(it.agent.prompt("hi"))

@@ -45,7 +45,7 @@ async def test_a_key_is_there_for_the_next_request_and_gone_after_a_logout(tmp_p
     await session.close()
 
 
-@pytest.mark.trap(68)
+@pytest.mark.behaviour("login-in-another-terminal-is-seen")
 async def test_a_login_of_another_process_is_used(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()

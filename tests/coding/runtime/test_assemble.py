@@ -35,7 +35,7 @@ async def test_a_variable_leaves_out_the_whole_prompt(tmp_path: Path) -> None:
     assert prompt.prompt == ""
 
 
-@pytest.mark.trap(217)
+@pytest.mark.behaviour("resume-restores-and-adds-nothing")
 async def test_a_resumed_session_goes_on_and_opening_it_appends_nothing(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("one"), says("two"))
     session = await stage.open()

@@ -13,7 +13,7 @@ from pi.testing import calls, says
 from tests.coding.runtime.stage import Stage
 
 
-@pytest.mark.trap(218)
+@pytest.mark.behaviour("missing-directory-on-resume")
 async def test_a_session_whose_directory_is_gone_fails_clearly(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("one"))
     gone = stage.home / "gone"

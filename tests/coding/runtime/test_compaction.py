@@ -55,7 +55,7 @@ async def test_whether_it_happens_by_itself_is_said_for_the_session(tmp_path: Pa
     await session.close()
 
 
-@pytest.mark.trap(236)
+@pytest.mark.behaviour("typed-meanwhile-is-delivered")
 async def test_what_was_queued_meanwhile_is_delivered_afterwards(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("answered"))
     session = await stage.open()
@@ -68,7 +68,7 @@ async def test_what_was_queued_meanwhile_is_delivered_afterwards(tmp_path: Path)
     await session.close()
 
 
-@pytest.mark.trap(237)
+@pytest.mark.behaviour("escape-stops-compaction")
 async def test_what_is_said_meanwhile_begins_a_run_only_afterwards(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"), says("b"), says("Notes."), says("Notes."), says("c"))
     stage.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')

@@ -87,7 +87,7 @@ async def _nothing(args: str, ctx: CommandContext) -> None:
     """A command that does nothing."""
 
 
-@pytest.mark.trap(261)
+@pytest.mark.behaviour("embedding-is-self-contained")
 async def test_a_custom_agent_directory_moves_everything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,7 +133,7 @@ async def test_a_relative_or_missing_directory_is_dealt_with(
 # What is given ------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(261)
+@pytest.mark.behaviour("embedding-is-self-contained")
 async def test_explicit_empty_lists_mean_none(tmp_path: Path) -> None:
     program = Program(tmp_path, says("ok"))
     program.project()
@@ -182,7 +182,7 @@ async def test_resources_can_be_values_or_paths(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.trap(261)
+@pytest.mark.behaviour("embedding-is-self-contained")
 async def test_a_full_system_prompt_is_not_added_to(tmp_path: Path) -> None:
     program = Program(tmp_path, says("ok"), says("ok"))
     program.project()

@@ -11,7 +11,7 @@ from pi.testing import says
 from tests.coding.runtime.stage import ENVIRON, Stage
 
 
-@pytest.mark.trap(293)
+@pytest.mark.behaviour("export-has-prompt-and-tools")
 async def test_the_page_shows_the_prompt_and_the_tools(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"))
     session = await stage.open()

@@ -29,7 +29,7 @@ def said(messages: list[SessionMessage]) -> tuple[object, ...]:
     return message.content
 
 
-@pytest.mark.trap(34)
+@pytest.mark.behaviour("image-limits-on-final-bytes")
 async def test_pictures_of_any_tool_are_made_to_fit(tmp_path: Path) -> None:
     session = await Stage(tmp_path).open()
     policy = ImageFittingPolicy(session.prompts._core)
@@ -47,7 +47,7 @@ async def test_pictures_of_any_tool_are_made_to_fit(tmp_path: Path) -> None:
     await session.close()
 
 
-@pytest.mark.trap(34)
+@pytest.mark.behaviour("image-limits-on-final-bytes")
 async def test_what_is_said_comes_with_pictures_that_fit(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("seen"))
     session = await stage.open()

@@ -9,7 +9,7 @@ import pytest
 from pi.coding.runtime.machine import Machine, flag
 
 
-@pytest.mark.trap(261)
+@pytest.mark.behaviour("embedding-is-self-contained")
 def test_another_agent_directory_moves_everything(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path), "PI_CODING_AGENT_DIR": "~/elsewhere"}
 

@@ -57,7 +57,7 @@ async def test_behind_a_model_that_cannot_think_the_next_one_thinks_as_settings_
     await session.close()
 
 
-@pytest.mark.trap(286)
+@pytest.mark.behaviour("session-model-is-not-global")
 async def test_choosing_a_model_changes_no_setting(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.registry.models.register(Pair())
@@ -101,7 +101,7 @@ async def test_levels_are_cycled_and_nonsense_means_off(tmp_path: Path) -> None:
     await session.close()
 
 
-@pytest.mark.trap(23)
+@pytest.mark.behaviour("thinking-off-is-explicit")
 async def test_a_model_without_thinking_has_one_level(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.registry.models.register(Pair())

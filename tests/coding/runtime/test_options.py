@@ -14,7 +14,7 @@ def test_nothing_said_means_discover_everything() -> None:
     assert options.resources.context_files
 
 
-@pytest.mark.trap(136)
+@pytest.mark.behaviour("sub-agent-rights-are-bounded")
 @pytest.mark.parametrize(
     ("filter", "limits", "left"),
     [

@@ -124,7 +124,7 @@ async def test_pictures_go_along(tmp_path: Path) -> None:
     assert "aGk=" in str(stage.provider.requests[0].messages)
 
 
-@pytest.mark.trap(40)
+@pytest.mark.behaviour("prompt-prefix-is-stable")
 async def test_prompt_and_tools_are_sent_once(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"), says("b"))
     session = await stage.open()
@@ -136,7 +136,7 @@ async def test_prompt_and_tools_are_sent_once(tmp_path: Path) -> None:
     assert second[: len(first)] == first
 
 
-@pytest.mark.trap(247)
+@pytest.mark.behaviour("instructions-survive-compaction")
 async def test_sections_hold_tools_rules_and_the_working_directory(tmp_path: Path) -> None:
     stage = Stage(tmp_path, Reply())
     session = await stage.open()

@@ -28,7 +28,7 @@ async def test_a_long_answer_of_one_sentence_is_an_answer(tmp_path: Path) -> Non
     assert len(session.facts.last_answer() or "") == 44_000
 
 
-@pytest.mark.trap(88)
+@pytest.mark.behaviour("loops-are-stopped")
 async def test_who_wants_it_has_circles_cut(tmp_path: Path) -> None:
     stage = Stage(tmp_path, *[says("All work and no play. " * 2000)] * 2)
     stage.write(".pi/agent/settings.json", '{"repetition": {"text": true}}')

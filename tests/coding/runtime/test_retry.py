@@ -14,7 +14,7 @@ from tests.coding.runtime.stage import Stage, kinds
 DOWN = ProviderUnavailable("503: overloaded", status=503)
 
 
-@pytest.mark.trap(85)
+@pytest.mark.behaviour("abandoned-attempts-stay-visible")
 async def test_a_failed_answer_is_asked_for_again_and_leaves_the_context(tmp_path: Path) -> None:
     stage = Stage(tmp_path, DOWN, says("recovered"))
     session = await stage.open()

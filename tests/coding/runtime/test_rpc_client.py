@@ -127,7 +127,7 @@ async def test_a_prompt_that_is_refused_is_not_waited_for(tmp_path: Path) -> Non
         await session.wait_for_idle()
 
 
-@pytest.mark.trap(255)
+@pytest.mark.behaviour("dead-server-rejects-requests")
 async def test_a_death_in_the_middle_of_an_answer_ends_every_wait(tmp_path: Path) -> None:
     async with client(tmp_path, says("half an", hangs=True)) as session:
         await session.prompt("hi")
@@ -139,7 +139,7 @@ async def test_a_death_in_the_middle_of_an_answer_ends_every_wait(tmp_path: Path
             await idle
 
 
-@pytest.mark.trap(255)
+@pytest.mark.behaviour("dead-server-rejects-requests")
 async def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
     with pytest.raises(RpcServerDied) as died:
         async with client(tmp_path, words=("--model", "unknown/model")):

@@ -74,7 +74,7 @@ async def test_what_is_no_record_is_passed_over(tmp_path: Path) -> None:
     assert heard == []
 
 
-@pytest.mark.trap(255)
+@pytest.mark.behaviour("dead-server-rejects-requests")
 async def test_when_the_server_dies_all_pending_requests_fail_with_its_error_output(
     tmp_path: Path,
 ) -> None:
@@ -93,7 +93,7 @@ async def test_when_the_server_dies_all_pending_requests_fail_with_its_error_out
     assert len(process.errors) <= 64 * 1024
 
 
-@pytest.mark.trap(255)
+@pytest.mark.behaviour("dead-server-rejects-requests")
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 async def test_the_error_names_the_signal_that_killed_the_server(tmp_path: Path) -> None:
     async with server(tmp_path) as process:

@@ -40,7 +40,7 @@ async def test_start_and_end_are_emitted(tmp_path: Path) -> None:
     assert heard == [SessionStarted(reason="startup"), SessionEnding(reason="quit")]
 
 
-@pytest.mark.trap(211)
+@pytest.mark.behaviour("damaged-session-can-close")
 async def test_closing_stops_a_command_that_is_still_running(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()

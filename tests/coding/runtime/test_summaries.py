@@ -17,8 +17,8 @@ from tests.coding.runtime.stage import Stage
 DOWN = ProviderUnavailable("503: overloaded", status=503)
 
 
-@pytest.mark.trap(232)
-@pytest.mark.trap(238)
+@pytest.mark.behaviour("summary-keeps-the-policy")
+@pytest.mark.behaviour("compaction-retries-once")
 async def test_a_summary_has_its_own_identity_and_is_asked_for_again(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"), says("b"), DOWN, says("Notes."), says("Notes."))
     stage.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')

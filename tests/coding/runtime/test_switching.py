@@ -43,7 +43,7 @@ async def test_a_new_session_knows_its_parent_and_starts_its_clock_anew(tmp_path
     await session.close()
 
 
-@pytest.mark.trap(217)
+@pytest.mark.behaviour("resume-restores-and-adds-nothing")
 @pytest.mark.parametrize(
     ("settings", "level"),
     [
@@ -69,7 +69,7 @@ async def test_switching_to_a_file_without_a_thinking_level_gives_that_of_the_se
     await session.close()
 
 
-@pytest.mark.trap(215)
+@pytest.mark.behaviour("fork-is-complete")
 async def test_a_fork_goes_on_before_a_message_and_gives_its_words(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"), says("b"), says("c"))
     session = await stage.open()
@@ -143,7 +143,7 @@ async def test_going_back_to_an_earlier_session(tmp_path: Path) -> None:
     await session.close()
 
 
-@pytest.mark.trap(91)
+@pytest.mark.behaviour("switching-aborts-the-turn")
 async def test_leaving_during_a_turn_ends_and_records_it(tmp_path: Path) -> None:
     stage = Stage(tmp_path, calls("bash", command="echo begun; sleep 60"))
     session = await stage.open()
@@ -188,7 +188,7 @@ async def test_forks_start_at_user_messages_only(tmp_path: Path) -> None:
     await session.close()
 
 
-@pytest.mark.trap(222)
+@pytest.mark.behaviour("ephemeral-sessions")
 async def test_a_new_session_from_an_ephemeral_one_stays_ephemeral(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"), says("b"))
     session = await stage.open(persistent=False)
@@ -302,7 +302,7 @@ def project_is_read(session: AgentSession) -> bool:
     return "Obey me." in str(session.prompts.sections())
 
 
-@pytest.mark.trap(282)
+@pytest.mark.behaviour("trust-uses-canonical-paths")
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 async def test_what_came_later_is_asked_about_before_it_is_read(
     tmp_path: Path, way: Callable[[AgentSession, Path], Awaitable[object]]

@@ -88,7 +88,7 @@ async def test_who_wants_no_summary_gets_none_of_a_handler_either(tmp_path: Path
     await session.close()
 
 
-@pytest.mark.trap(237)
+@pytest.mark.behaviour("escape-stops-compaction")
 async def test_a_summary_that_is_stopped_leaves_everything_as_it_was(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("a"), says("b"))
     session = await stage.open()

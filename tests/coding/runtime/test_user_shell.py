@@ -44,7 +44,7 @@ async def test_during_a_run_it_is_kept_after_the_runs_messages(tmp_path: Path) -
     assert kinds(session)[-1] == "bashExecution"
 
 
-@pytest.mark.trap(107)
+@pytest.mark.behaviour("escape-stops-user-commands")
 async def test_every_command_that_runs_can_be_stopped(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()
@@ -62,7 +62,7 @@ async def test_every_command_that_runs_can_be_stopped(tmp_path: Path) -> None:
     assert [result.cancelled for result in results] == [True, True]
 
 
-@pytest.mark.trap(252)
+@pytest.mark.behaviour("rpc-uses-the-same-hooks")
 async def test_a_handler_may_replace_or_forbid_the_command(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     session = await stage.open()

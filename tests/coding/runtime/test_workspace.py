@@ -24,7 +24,7 @@ async def test_a_project_counts_only_when_it_is_trusted(tmp_path: Path) -> None:
     await trusted.close()
 
 
-@pytest.mark.trap(104)
+@pytest.mark.behaviour("child-environment-is-clean")
 async def test_commands_see_no_keys_unless_the_settings_allow_it(tmp_path: Path) -> None:
     environ = {**ENVIRON, "OPENAI_API_KEY": "sk-1", "GIT_DIR": "/evil", "FINE": "yes"}
     stage = Stage(tmp_path, environ=environ)
@@ -61,7 +61,7 @@ async def test_a_variable_keeps_the_profile_unread(tmp_path: Path, name: str) ->
     await session.close()
 
 
-@pytest.mark.trap(278)
+@pytest.mark.behaviour("broken-settings-are-left-alone")
 async def test_a_broken_settings_file_is_reported_and_the_session_starts(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     path = stage.write(".pi/agent/settings.json", "{broken")

@@ -48,7 +48,7 @@ def test_a_session_is_listed_with_its_file_and_size(tmp_path: Path) -> None:
     assert (listed.path, listed.size) == (path, path.stat().st_size)
 
 
-@pytest.mark.trap(219)
+@pytest.mark.behaviour("session-identity-and-order")
 def test_neither_the_time_of_the_file_nor_a_new_name_changes_the_order(tmp_path: Path) -> None:
     old = keep(location(tmp_path, at=1), "x", id="old")
     keep(location(tmp_path, at=2), "x", id="new")
@@ -63,7 +63,7 @@ def test_neither_the_time_of_the_file_nor_a_new_name_changes_the_order(tmp_path:
     ]
 
 
-@pytest.mark.trap(219)
+@pytest.mark.behaviour("session-identity-and-order")
 def test_a_session_and_links_to_it_are_one(tmp_path: Path) -> None:
     path = keep(location(tmp_path), "x", id="a")
     (path.parent / "0-link.jsonl").symlink_to(path)
@@ -76,7 +76,7 @@ def test_a_session_and_links_to_it_are_one(tmp_path: Path) -> None:
     assert sorted(each.path for each in listed) == sorted([path, other])
 
 
-@pytest.mark.trap(226)
+@pytest.mark.behaviour("most-recent-skips-others")
 def test_what_is_no_session_is_not_listed(tmp_path: Path) -> None:
     folder = keep(location(tmp_path), "x", id="a").parent
     (folder / "notes.jsonl").write_text('{"type":"note"}\n')
@@ -88,7 +88,7 @@ def test_what_is_no_session_is_not_listed(tmp_path: Path) -> None:
     assert ids(SessionCatalog(tmp_path).everywhere()) == ["a"]
 
 
-@pytest.mark.trap(226)
+@pytest.mark.behaviour("most-recent-skips-others")
 def test_a_directory_of_another_project_that_shares_the_folder_is_left_out(tmp_path: Path) -> None:
     keep(location(tmp_path, "/a/b"), "x", id="mine")
     keep(location(tmp_path, "/a-b"), "x", id="theirs")
@@ -109,7 +109,7 @@ def test_a_custom_directory_holds_all_projects_and_is_all_there_is(tmp_path: Pat
     assert ids(catalog.everywhere()) == ["there", "here"]
 
 
-@pytest.mark.trap(213)
+@pytest.mark.behaviour("large-files-are-cheap")
 def test_a_file_that_did_not_change_is_not_read_again(tmp_path: Path) -> None:
     path = keep(location(tmp_path), "hello")
     catalog = SessionCatalog(tmp_path)

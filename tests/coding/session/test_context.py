@@ -55,7 +55,7 @@ def test_the_context_of_any_leaf_is_what_the_plain_way_computes(story: list[Step
         assert context(log) == naive.context(entries, leaf)
 
 
-@pytest.mark.trap(217)
+@pytest.mark.behaviour("resume-restores-and-adds-nothing")
 def test_resuming_restores_model_and_thinking_level_and_appends_nothing(tmp_path: Path) -> None:
     location = make_location(tmp_path)
     log = new_session(location)

@@ -90,7 +90,7 @@ def test_what_others_add_to_the_log_is_seen() -> None:
     assert list(conversation.messages()) == []
 
 
-@pytest.mark.trap(214)
+@pytest.mark.behaviour("entries-keep-causal-order")
 def test_messages_are_in_the_file_in_their_order_when_they_are_kept(tmp_path: Path) -> None:
     conversation = SessionConversation(new_session(make_location(tmp_path)))
     assert conversation.log.file is not None

@@ -54,7 +54,7 @@ def test_a_command_is_converted_with_its_output(run: BashExecution, text: str) -
     assert bash_text(run) == text
 
 
-@pytest.mark.trap(34)
+@pytest.mark.behaviour("image-limits-on-final-bytes")
 @pytest.mark.parametrize("data", ["", "blob:sha256:0a", "data:image/png;base64,aGk=", "<png>"])
 def test_a_picture_that_no_provider_would_take_becomes_a_note(data: str) -> None:
     lost = Image(data=data, mime_type="image/png")

@@ -56,7 +56,7 @@ def line_ids(content: bytes, reports: Reports, tmp_path: Path) -> list[str]:
     return found
 
 
-@pytest.mark.trap(209)
+@pytest.mark.behaviour("torn-last-line-is-repaired")
 def test_whatever_is_cut_off_the_end_the_complete_lines_are_there(
     content: bytes, tmp_path: Path
 ) -> None:
@@ -72,7 +72,7 @@ def test_whatever_is_cut_off_the_end_the_complete_lines_are_there(
     assert reports == []
 
 
-@pytest.mark.trap(210)
+@pytest.mark.behaviour("foreign-file-is-not-overwritten")
 @pytest.mark.slow
 def test_a_damaged_byte_costs_no_other_line(content: bytes, tmp_path: Path) -> None:
     chance = random.Random(5)
@@ -96,6 +96,6 @@ def test_a_damaged_byte_costs_no_other_line(content: bytes, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.trap(209, 214)
+@pytest.mark.behaviour("torn-last-line-is-repaired", "entries-keep-causal-order")
 def test_a_process_that_is_killed_has_stored_all_that_it_reported(tmp_path: Path) -> None:
     assert crash(kills=100, seed=7, folder=tmp_path) > 100

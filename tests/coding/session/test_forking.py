@@ -23,7 +23,7 @@ from tests.coding.session.sessions import (
 from tests.coding.session.stories import Step, play, stories
 
 
-@pytest.mark.trap(215)
+@pytest.mark.behaviour("fork-is-complete")
 def test_a_fork_keeps_its_beginning_its_compaction_and_its_labels(tmp_path: Path) -> None:
     location = make_location(tmp_path)
     log = new_session(location)
@@ -67,7 +67,7 @@ def test_a_fork_shows_what_its_original_shows_and_leaves_it_alone(story: list[St
     assert [log.line(place) for place in range(len(log.tree))] == before
 
 
-@pytest.mark.trap(216)
+@pytest.mark.behaviour("branching-from-the-start")
 def test_the_first_message_can_be_forked_without_a_file(tmp_path: Path) -> None:
     log = new_session(make_location(None))
     _, first = append_all(log, ModelChange(provider="p", model_id="m"), user("first"))
@@ -99,7 +99,7 @@ def test_a_fork_at_an_entry_includes_it() -> None:
     assert ids(fork_at(log, None, make_location(None))) == []
 
 
-@pytest.mark.trap(221)
+@pytest.mark.behaviour("session-names-are-clean")
 def test_names_are_cleaned_when_they_are_copied(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text(
@@ -127,7 +127,7 @@ def test_entries_of_a_newer_version_keep_it(tmp_path: Path) -> None:
     assert fork_file(path, make_location(tmp_path)).header.version == 99
 
 
-@pytest.mark.trap(220)
+@pytest.mark.behaviour("import-never-overwrites")
 def test_the_fork_of_a_missing_file_fails_and_makes_nothing(tmp_path: Path) -> None:
     with pytest.raises(SessionNotFound):
         fork_file(tmp_path / "none.jsonl", make_location(tmp_path))

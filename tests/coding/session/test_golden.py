@@ -45,7 +45,7 @@ def entries_of(log: SessionLog) -> list[dict[str, Any]]:
     return [log.json(place) for place in range(len(log.tree))]
 
 
-@pytest.mark.trap(217)
+@pytest.mark.behaviour("resume-restores-and-adds-nothing")
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
 def test_a_session_of_the_original_is_read_in_full_and_stays_as_it_is(
     path: Path, tmp_path: Path
@@ -160,7 +160,7 @@ def test_the_questions_of_a_branch_are_those_that_the_original_offers_to_fork(
     assert questions == recorded(log_name, id)["messages"]
 
 
-@pytest.mark.trap(215)
+@pytest.mark.behaviour("fork-is-complete")
 def test_a_fork_has_the_entries_that_the_fork_of_the_original_has(tmp_path: Path) -> None:
     log = opened("compaction-all-reasons", tmp_path)
     expected = on_disk(GOLDEN / "sessions/fork-of-compaction.jsonl")

@@ -13,7 +13,7 @@ from tests.coding.session.kept import HERE, THERE, begin, keep, location
 from tests.coding.session.sessions import make_location, user
 
 
-@pytest.mark.trap(220)
+@pytest.mark.behaviour("import-never-overwrites")
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
@@ -51,7 +51,7 @@ def test_an_imported_session_is_one_of_this_directory(tmp_path: Path, foreign: P
     assert [(each.path, each.facts.id) for each in listed] == [(imported, "abc")]
 
 
-@pytest.mark.trap(220)
+@pytest.mark.behaviour("import-never-overwrites")
 def test_a_session_that_is_there_and_went_on_is_kept(tmp_path: Path, foreign: Path) -> None:
     place = location(tmp_path / "agent")
     imported = import_session(foreign, place)
@@ -66,7 +66,7 @@ def test_a_session_that_is_there_and_went_on_is_kept(tmp_path: Path, foreign: Pa
     assert imported.read_bytes() == before
 
 
-@pytest.mark.trap(220)
+@pytest.mark.behaviour("import-never-overwrites")
 def test_another_session_of_the_same_id_becomes_a_fork(tmp_path: Path, foreign: Path) -> None:
     place = location(tmp_path / "agent", at=5)
     first = import_session(foreign, place)
@@ -98,7 +98,7 @@ def test_a_header_that_makes_no_file_name_gets_another_id(tmp_path: Path) -> Non
     assert (facts.name, facts.cwd, facts.id == "../x") == ("n", HERE, False)
 
 
-@pytest.mark.trap(220)
+@pytest.mark.behaviour("import-never-overwrites")
 def test_only_sessions_are_imported(tmp_path: Path) -> None:
     (tmp_path / "notes.jsonl").write_text("{}\n")
     (tmp_path / "empty.jsonl").touch()

@@ -36,7 +36,7 @@ def hold(path: Path) -> subprocess.Popen[str]:
     return holder
 
 
-@pytest.mark.trap(219)
+@pytest.mark.behaviour("session-identity-and-order")
 def test_the_second_process_learns_the_pid_of_the_first_also_through_a_link(tmp_path: Path) -> None:
     path, link = tmp_path / "s.jsonl", tmp_path / "link.jsonl"
     path.touch()

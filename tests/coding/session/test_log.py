@@ -79,7 +79,7 @@ def test_the_leaf_cannot_go_where_nothing_is() -> None:
         new_session(make_location(None)).move_to("nowhere")
 
 
-@pytest.mark.trap(221)
+@pytest.mark.behaviour("session-names-are-clean")
 def test_names_and_labels_are_stored_clean(tmp_path: Path) -> None:
     log = new_session(make_location(tmp_path))
     (first,) = append_all(log, SessionInfo(name="a\nb\x1b[2J "))

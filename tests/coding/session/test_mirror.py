@@ -58,7 +58,7 @@ def test_a_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-@pytest.mark.trap(209)
+@pytest.mark.behaviour("torn-last-line-is-repaired")
 @pytest.mark.parametrize("torn", [b'{"type":"message","id":"x', b"\xff", b'{"type":"x","id":"t"}'])
 def test_a_torn_last_line_is_ended_before_the_next_is_written(torn: bytes, tmp_path: Path) -> None:
     log, path = saved(tmp_path, Reports())
@@ -89,7 +89,7 @@ def test_a_line_that_another_program_tore_meanwhile_is_ended_too(tmp_path: Path)
 
 
 @posix
-@pytest.mark.trap(223)
+@pytest.mark.behaviour("failed-writes-are-reported")
 def test_a_full_disk_is_reported_once_and_the_session_goes_on_in_memory(tmp_path: Path) -> None:
     reports = Reports()
     log, path = saved(tmp_path, reports)
@@ -111,7 +111,7 @@ def test_a_full_disk_is_reported_once_and_the_session_goes_on_in_memory(tmp_path
 
 
 @posix
-@pytest.mark.trap(223)
+@pytest.mark.behaviour("failed-writes-are-reported")
 def test_what_a_full_disk_did_not_take_is_saved_once_there_is_room(tmp_path: Path) -> None:
     reports = Reports()
     log, path = saved(tmp_path, reports)
@@ -128,7 +128,7 @@ def test_what_a_full_disk_did_not_take_is_saved_once_there_is_room(tmp_path: Pat
 
 
 @posix
-@pytest.mark.trap(223)
+@pytest.mark.behaviour("failed-writes-are-reported")
 def test_a_file_that_could_not_be_made_is_tried_again_with_whatever_comes_next(
     tmp_path: Path,
 ) -> None:
@@ -143,7 +143,7 @@ def test_a_file_that_could_not_be_made_is_tried_again_with_whatever_comes_next(
 
 
 @posix
-@pytest.mark.trap(223)
+@pytest.mark.behaviour("failed-writes-are-reported")
 def test_the_end_of_a_session_is_the_last_chance_to_save_it(tmp_path: Path) -> None:
     log = new_session(make_location(tmp_path / "sessions"))
     with full_disk(10):
@@ -158,7 +158,7 @@ def test_the_end_of_a_session_is_the_last_chance_to_save_it(tmp_path: Path) -> N
 
 
 @posix
-@pytest.mark.trap(223)
+@pytest.mark.behaviour("failed-writes-are-reported")
 def test_a_disk_that_is_full_from_the_start_is_reported(tmp_path: Path) -> None:
     reports = Reports()
     log = new_session(make_location(tmp_path, reports))
@@ -183,7 +183,7 @@ def test_a_device_that_takes_nothing_is_reported() -> None:
     assert "/dev/full" in reports[0]
 
 
-@pytest.mark.trap(223)
+@pytest.mark.behaviour("failed-writes-are-reported")
 def test_a_directory_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     reports = Reports()
     (tmp_path / "file").touch()
@@ -206,7 +206,7 @@ def test_a_directory_that_cannot_be_written_to_is_reported(tmp_path: Path) -> No
     assert len(reports) == 1
 
 
-@pytest.mark.trap(211, 223)
+@pytest.mark.behaviour("damaged-session-can-close", "failed-writes-are-reported")
 def test_a_file_that_was_removed_is_reported_and_the_session_can_be_closed(tmp_path: Path) -> None:
     reports = Reports()
     log, path = saved(tmp_path, reports)
@@ -221,7 +221,7 @@ def test_a_file_that_was_removed_is_reported_and_the_session_can_be_closed(tmp_p
     assert not path.exists()
 
 
-@pytest.mark.trap(223)
+@pytest.mark.behaviour("failed-writes-are-reported")
 def test_a_file_that_was_replaced_is_reported_and_left_alone(tmp_path: Path) -> None:
     reports = Reports()
     log, path = saved(tmp_path, reports)
@@ -238,7 +238,7 @@ def test_a_file_that_was_replaced_is_reported_and_left_alone(tmp_path: Path) -> 
     assert path.read_text() == "other\n"
 
 
-@pytest.mark.trap(210)
+@pytest.mark.behaviour("foreign-file-is-not-overwritten")
 def test_a_file_that_appeared_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     reports = Reports()
     log = open_session(tmp_path / "s.jsonl", make_location(tmp_path, reports))

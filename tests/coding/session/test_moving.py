@@ -46,7 +46,7 @@ def test_a_moved_session_belongs_to_its_new_directory_with_its_artifacts(tmp_pat
     open_session(moved, location(tmp_path, THERE)).close()
 
 
-@pytest.mark.trap(224)
+@pytest.mark.behaviour("closing-keeps-continued-sessions")
 def test_a_session_that_is_open_is_not_moved(tmp_path: Path) -> None:
     log = begin(location(tmp_path), "x")
     assert log.file is not None

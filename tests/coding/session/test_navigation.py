@@ -35,7 +35,7 @@ def test_going_to_anything_else_goes_right_there() -> None:
     assert landing(log, answered) == Landing(leaf_id=answered)
 
 
-@pytest.mark.trap(216)
+@pytest.mark.behaviour("branching-from-the-start")
 def test_the_first_message_can_be_said_again_without_a_file() -> None:
     log = new_session(make_location(None))
     (first,) = append_all(log, user("1"))

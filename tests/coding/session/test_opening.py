@@ -73,7 +73,7 @@ def test_a_relative_path_is_below_the_working_directory(tmp_path: Path) -> None:
     assert log.file == Path(CWD, "s.jsonl")
 
 
-@pytest.mark.trap(210)
+@pytest.mark.behaviour("foreign-file-is-not-overwritten")
 def test_a_file_that_is_no_session_is_refused_and_stays(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("my notes\n")
@@ -143,7 +143,7 @@ def test_reading_alone_changes_nothing(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["old.jsonl"]
 
 
-@pytest.mark.trap(220)
+@pytest.mark.behaviour("import-never-overwrites")
 def test_reading_what_is_not_there_fails_and_makes_nothing(tmp_path: Path) -> None:
     with pytest.raises(SessionNotFound):
         read_session(tmp_path / "none.jsonl", make_stamps())

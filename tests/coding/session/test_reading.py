@@ -42,7 +42,7 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
         read_file(tmp_path / "pipe")
 
 
-@pytest.mark.trap(210)
+@pytest.mark.behaviour("foreign-file-is-not-overwritten")
 @pytest.mark.parametrize(
     "data", [b"\n", b"hello\n", b"[]\n", b'{"type":"session"}\n', HELLO, HELLO + HEADER, b"\xff"]
 )
@@ -53,7 +53,7 @@ def test_a_file_that_does_not_begin_with_a_header_is_refused(data: bytes) -> Non
     assert str(refused.value) == "Session file is not a valid pi session: /somewhere/s.jsonl"
 
 
-@pytest.mark.trap(210)
+@pytest.mark.behaviour("foreign-file-is-not-overwritten")
 def test_lines_that_are_no_entries_are_passed_over() -> None:
     bad = b'not json\n\n[1]\n{"type":"message"}\n{"id":"x"}\n{"type":"x","id":""}\n'
 
@@ -73,7 +73,7 @@ def test_an_entry_that_was_written_into_another_line_is_found(between: bytes) ->
     assert found.lines[-1] == second
 
 
-@pytest.mark.trap(212)
+@pytest.mark.behaviour("records-split-on-lf")
 def test_only_lf_ends_a_line(tmp_path: Path) -> None:
     odd = HELLO.replace(b"hi", "a\u2028b\u2029c\x85d".encode()).replace(b"}\n", b"}\r\x0b\x0c\n")
     path = tmp_path / "odd.jsonl"

@@ -33,7 +33,7 @@ def test_a_name_is_added_at_the_end_and_nothing_else_changes(tmp_path: Path) -> 
     assert list(path.parent.iterdir()) == [path]
 
 
-@pytest.mark.trap(224)
+@pytest.mark.behaviour("closing-keeps-continued-sessions")
 def test_a_session_that_is_open_in_another_process_is_left_alone(tmp_path: Path) -> None:
     log = begin(location(tmp_path), "x")
     assert log.file is not None

@@ -83,7 +83,7 @@ def test_a_session_id_is_opened_or_made(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.trap(226)
+@pytest.mark.behaviour("most-recent-skips-others")
 def test_continuing_takes_the_latest_session_of_this_directory(tmp_path: Path) -> None:
     catalog = SessionCatalog(tmp_path)
     assert session_to_continue(catalog, HERE) is None
@@ -127,7 +127,7 @@ def test_with_a_custom_directory_a_breadcrumb_outside_of_it_is_ignored(
     assert found == [latest, old]
 
 
-@pytest.mark.trap(218)
+@pytest.mark.behaviour("missing-directory-on-resume")
 def test_a_working_directory_that_is_gone_is_emitted_in_three_lines(tmp_path: Path) -> None:
     check_directory(str(tmp_path), Path("/s.jsonl"), "/now")
     check_directory("", Path("/s.jsonl"), "/now")
@@ -143,7 +143,7 @@ def test_a_working_directory_that_is_gone_is_emitted_in_three_lines(tmp_path: Pa
     assert problem.value.stored == "/gone/for/good"
 
 
-@pytest.mark.trap(222)
+@pytest.mark.behaviour("ephemeral-sessions")
 def test_resuming_without_saved_sessions_fails_and_what_comes_of_memory_stays_there(
     tmp_path: Path,
 ) -> None:

@@ -32,7 +32,7 @@ def listed(tmp_path: Path) -> list[ListedSession]:
         ("zebra", []),
     ],
 )
-@pytest.mark.trap(219)
+@pytest.mark.behaviour("session-identity-and-order")
 def test_name_first_message_directory_and_id_are_searched_the_latest_first(
     listed: list[ListedSession], query: str, found: list[str]
 ) -> None:

@@ -89,7 +89,7 @@ async def test_the_trash_command_is_asked_first_and_need_not_work(
     assert names(path.parent) == []
 
 
-@pytest.mark.trap(224)
+@pytest.mark.behaviour("closing-keeps-continued-sessions")
 async def test_a_session_that_another_terminal_continued_is_not_deleted(tmp_path: Path) -> None:
     mine = begin(location(tmp_path), "x")
     assert mine.file is not None

@@ -50,7 +50,7 @@ def test_the_json_form_holds_every_entry_once_below_its_parent(story: list[Step]
     assert sorted(found) == sorted(outline.id for outline in log.tree.outlines)
 
 
-@pytest.mark.trap(213)
+@pytest.mark.behaviour("large-files-are-cheap")
 def test_a_conversation_of_any_length_can_be_written_as_a_tree() -> None:
     log = new_session(make_location(None))
     for _ in range(5_000):

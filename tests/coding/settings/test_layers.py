@@ -27,7 +27,7 @@ def test_what_older_versions_wrote_has_the_names_of_today(old: Json, new: Json) 
     assert migrated(old) == new
 
 
-@pytest.mark.trap(280)
+@pytest.mark.behaviour("project-settings-merge")
 def test_objects_merge_and_the_upper_layer_wins() -> None:
     below = {"compaction": {"enabled": True, "reserveTokens": 1}, "theme": "dark"}
     above = {"compaction": {"reserveTokens": 2}, "theme": "light"}

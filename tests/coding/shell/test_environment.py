@@ -34,7 +34,7 @@ RULES = EnvironmentRules(
 )
 
 
-@pytest.mark.trap(104)
+@pytest.mark.behaviour("child-environment-is-clean")
 def test_commands_see_the_persons_environment_without_what_is_not_for_them() -> None:
     assert command_environment(OURS, RULES) == {
         "PATH": "/bin",

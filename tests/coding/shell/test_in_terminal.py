@@ -40,7 +40,7 @@ async def test_a_background_process_ends_with_the_room_and_not_with_its_command(
         assert len(room.left()) == 1
 
 
-@pytest.mark.trap(95)
+@pytest.mark.behaviour("process-group-is-killed")
 async def test_a_timeout_ends_the_command_and_its_terminal(tmp_path: Path) -> None:
     async with empty_room(tmp_path) as room:
         end, _ = await run(room, "setsid sleep 600 & sleep 600", timeout=0.6)

@@ -33,7 +33,7 @@ def test_the_end_is_the_same_as_if_everything_had_been_kept(chunks: list[bytes])
     assert written.last_line_bytes == len(whole.removesuffix(b"\n").rpartition(b"\n")[2])
 
 
-@pytest.mark.trap(102)
+@pytest.mark.behaviour("long-output-is-bounded")
 @pytest.mark.parametrize("chunk", [b"x" * 1000, b"\n" * 100])
 def test_everything_is_in_one_file_as_soon_as_lines_or_bytes_are_cut(
     tmp_path: Path, chunk: bytes

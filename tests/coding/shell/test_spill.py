@@ -27,7 +27,7 @@ def spills(folder: Path, new_artifact: NewArtifact = lambda: None) -> SpillFolde
     return SpillFolder(folder, random_bytes=os.urandom, clock=clock, new_artifact=new_artifact)
 
 
-@pytest.mark.trap(103)
+@pytest.mark.behaviour("spill-files-are-private")
 def test_a_spill_file_is_private_and_complete_once_closed(tmp_path: Path) -> None:
     spill = spills(tmp_path).open()
     assert spill is not None
@@ -133,7 +133,7 @@ def test_output_beyond_the_limit_is_dropped_with_a_note(
     assert spill.path.read_bytes() == b"12345\n[Output beyond 5B was not kept.]\n"
 
 
-@pytest.mark.trap(103)
+@pytest.mark.behaviour("spill-files-are-private")
 def test_old_files_are_removed(tmp_path: Path) -> None:
     clock = FakeClock()
     now = clock.now_ms() / 1000

@@ -15,7 +15,7 @@ from tests.coding.tools.places import make_shell
 pytestmark = needs_posix_shell
 
 
-@pytest.mark.trap(101)
+@pytest.mark.behaviour("control-sequences-are-stripped")
 async def test_what_is_shown_of_a_command_cannot_command_the_terminal(tmp_path: Path) -> None:
     received: list[str] = []
     script = (
@@ -53,7 +53,7 @@ async def test_a_result_says_that_an_output_was_too_long_to_be_kept(tmp_path: Pa
     assert result.truncated
 
 
-@pytest.mark.trap(107)
+@pytest.mark.behaviour("escape-stops-user-commands")
 async def test_stopping_ends_every_running_command_and_keeps_what_was_said(tmp_path: Path) -> None:
     async with empty_room(tmp_path) as room:
         commands = UserCommands(room.shell)

@@ -47,13 +47,13 @@ SEEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.trap(125)
+@pytest.mark.behaviour("globs-and-ignore-files")
 @pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
 async def test_everything_that_is_not_ignored_is_listed(tree: Path, bundled: bool) -> None:
     assert sorted(await lists(bundled=bundled).below(tree)) == sorted(SEEN)
 
 
-@pytest.mark.trap(125)
+@pytest.mark.behaviour("globs-and-ignore-files")
 @pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
 async def test_rules_of_folders_above_hold(tree: Path, bundled: bool) -> None:
     assert sorted(await lists(bundled=bundled).below(tree / "src")) == [
@@ -144,7 +144,7 @@ async def test_of_very_many_the_first_matches_are_kept(tmp_path: Path) -> None:
     assert found == ["10007", "10017", "10027"]
 
 
-@pytest.mark.trap(125)
+@pytest.mark.behaviour("globs-and-ignore-files")
 @pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
 async def test_a_search_of_everything_is_cancelled_at_once(bundled: bool) -> None:
     searching = asyncio.create_task(lists(bundled=bundled).below(Path("/usr")))

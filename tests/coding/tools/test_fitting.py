@@ -34,7 +34,7 @@ def test_what_fits_stays_as_it_is() -> None:
     assert fit_images(blocks, LIMITS) == blocks
 
 
-@pytest.mark.trap(34)
+@pytest.mark.behaviour("image-limits-on-final-bytes")
 def test_a_picture_that_is_too_large_is_made_smaller_and_that_is_said() -> None:
     look, smaller, note = fit_images((LOOK, picture(4000, 10)), LIMITS)
 
@@ -53,7 +53,7 @@ def test_a_picture_of_a_kind_that_models_do_not_take_is_converted() -> None:
     assert note == Text(text="[Image converted from image/bmp to image/png.]")
 
 
-@pytest.mark.trap(34)
+@pytest.mark.behaviour("image-limits-on-final-bytes")
 @pytest.mark.parametrize("data", ["aGVsbG8=", "no base64", "", picture(10, 10).data[:40]])
 def test_what_is_no_picture_becomes_a_note(data: str) -> None:
     broken = Image(data=data, mime_type="image/png")

@@ -83,7 +83,7 @@ def test_the_smaller_of_two_formats_is_taken() -> None:
     assert (photo.mime, drawing.mime) == ("image/jpeg", "image/png")
 
 
-@pytest.mark.trap(121)
+@pytest.mark.behaviour("image-type-from-content")
 def test_a_bitmap_becomes_a_format_that_providers_take() -> None:
     prepared = prepare_image(encoded(Pillow.new("RGB", (10, 10), "red"), "BMP"), BMP, LIMITS)
 
@@ -91,7 +91,7 @@ def test_a_bitmap_becomes_a_format_that_providers_take() -> None:
     assert shown(prepared).convert("RGB").getpixel((5, 5)) == (255, 0, 0)
 
 
-@pytest.mark.trap(121)
+@pytest.mark.behaviour("image-type-from-content")
 def test_a_picture_that_lies_on_its_side_is_turned() -> None:
     picture = Pillow.new("RGB", (40, 20), "black")
     picture.paste("white", (0, 0, 20, 20))

@@ -29,7 +29,7 @@ def test_a_passage_is_found_whatever_its_line_ends(
     assert found(text, passage) == passages
 
 
-@pytest.mark.trap(111)
+@pytest.mark.behaviour("fuzzy-folds-unicode")
 @pytest.mark.parametrize(
     ("text", "passage", "passages"),
     [
@@ -53,7 +53,7 @@ def test_a_passage_is_found_although_it_is_written_otherwise(
     assert found(text, passage) == passages
 
 
-@pytest.mark.trap(113)
+@pytest.mark.behaviour("empty-search-is-not-found")
 @pytest.mark.parametrize("passage", ["   ", "\t", "  \n\t\n", "\u00a0", ""])
 def test_what_is_nothing_once_it_is_folded_is_nowhere(passage: str) -> None:
     assert found("a\nb\nc", passage) == []

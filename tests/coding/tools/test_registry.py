@@ -76,7 +76,7 @@ async def test_another_bash_tool_can_take_the_place_of_ours(tmp_path: Path) -> N
     assert built_in_tools(place)["bash"].make() is other
 
 
-@pytest.mark.trap(126)
+@pytest.mark.behaviour("tools-use-the-session-cwd")
 async def test_all_tools_work_in_the_sessions_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,7 +64,7 @@ async def test_a_single_file_is_searched_although_it_is_ignored(tree: Path, bund
     ]
 
 
-@pytest.mark.trap(125)
+@pytest.mark.behaviour("globs-and-ignore-files")
 @pytest.mark.parametrize(
     ("glob", "files"),
     [
@@ -83,7 +83,7 @@ async def test_globs_choose_files(tree: Path, bundled: bool, glob: str, files: l
     assert [match.path for match in matches] == files
 
 
-@pytest.mark.trap(124)
+@pytest.mark.behaviour("pattern-is-not-a-flag")
 @pytest.mark.parametrize("pattern", ["--files", "-e", "-", "--help"])
 async def test_a_pattern_that_looks_like_an_option_is_a_pattern(
     tmp_path: Path, bundled: bool, pattern: str
@@ -204,7 +204,7 @@ async def test_a_line_feed_in_a_name_belongs_to_the_name(tmp_path: Path, bundled
     ]
 
 
-@pytest.mark.trap(125)
+@pytest.mark.behaviour("globs-and-ignore-files")
 async def test_a_search_of_everything_is_cancelled_at_once(bundled: bool) -> None:
     query = Search(pattern="no such text anywhere xyzzy", place=Path("/usr"))
     searching = asyncio.create_task(search(query, programs(bundled=bundled), home=Path("/")))

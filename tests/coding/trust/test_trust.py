@@ -58,7 +58,7 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-@pytest.mark.trap(282)
+@pytest.mark.behaviour("trust-uses-canonical-paths")
 async def test_without_an_answer_a_project_is_not_trusted(desk: Desk) -> None:
     trust = await desk.decide()
 

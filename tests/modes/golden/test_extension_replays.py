@@ -77,7 +77,7 @@ def summary() -> Answer:
 
 
 @pytest.mark.slow
-@pytest.mark.trap(265)
+@pytest.mark.behaviour("tool-hooks-chain")
 async def test_what_handlers_answer_has_the_recorded_effect(tmp_path: Path) -> None:
     replay = await replayed("extension-hook-results", "ret", tmp_path / "lab", skill=True)
 

@@ -110,8 +110,8 @@ async def replayed(
     ],
 )
 @pytest.mark.slow
-@pytest.mark.trap(251)
-@pytest.mark.trap(254)
+@pytest.mark.behaviour("prompt-answers-once")
+@pytest.mark.behaviour("stream-events-are-complete")
 async def test_an_rpc_client_of_the_original_sees_what_it_is_used_to(
     recording: str,
     name: str | None,

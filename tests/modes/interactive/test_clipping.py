@@ -35,7 +35,7 @@ async def paste_shows(tmp_path: Path, xclip: str, shown: str) -> None:
         await theatre.sees(shown)
 
 
-@pytest.mark.trap(205)
+@pytest.mark.behaviour("image-paste-never-hangs")
 async def test_text_is_pasted_where_there_is_no_picture(tmp_path: Path) -> None:
     script = 'case "$*" in *image*) exit 1;; *) printf "from there";; esac'
     await paste_shows(tmp_path, script, "from there")
@@ -99,7 +99,7 @@ async def test_a_picture_that_is_dropped_goes_with_the_message(tmp_path: Path) -
         assert (text, type(image)) == (Text(text="look: [image #1]"), Image)
 
 
-@pytest.mark.trap(191)
+@pytest.mark.behaviour("pastes-are-robust")
 async def test_enter_right_behind_a_dropped_picture_sends_it_too(tmp_path: Path) -> None:
     paths = [tmp_path / "one.png", tmp_path / "two.png"]
     for path in paths:

@@ -28,7 +28,7 @@ def test_a_blank_request_is_none_and_an_open_quotation_is_reported() -> None:
         editor_command('vim "', {}, "linux")
 
 
-@pytest.mark.trap(206)
+@pytest.mark.behaviour("external-editor")
 def test_a_windows_path_keeps_its_backslashes() -> None:
     command = r'"C:\Program Files\vim\gvim.exe" --nofork'
 

@@ -17,7 +17,7 @@ from tests.modes.interactive.theatre import FewCommands, Gate, Theatre
 from tests.modes.interactive.transcript.looks import look, plain
 
 
-@pytest.mark.trap(200)
+@pytest.mark.behaviour("drafts-are-kept")
 async def test_what_cannot_be_sent_comes_back_into_the_editor(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path, says("Yes."))
     async with theatre.playing():

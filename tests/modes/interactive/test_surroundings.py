@@ -20,7 +20,7 @@ def test_pictures_are_drawn_where_the_terminal_can() -> None:
         assert (graphics_for(tui, {}) is not None) is expected
 
 
-@pytest.mark.trap(176)
+@pytest.mark.behaviour("inline-images")
 def test_pictures_are_not_numbered_like_those_of_another_run() -> None:
     tui = TUI(VirtualTerminal(), env={}, capabilities=Capabilities(images="kitty"))
     ids = {graphics.new_id() for _ in range(20) if (graphics := graphics_for(tui, {}))}
@@ -29,7 +29,7 @@ def test_pictures_are_not_numbered_like_those_of_another_run() -> None:
     assert all(0 < id < 1 << 24 for id in ids)
 
 
-@pytest.mark.trap(176)
+@pytest.mark.behaviour("inline-images")
 def test_images_use_the_cell_size_of_the_terminal() -> None:
     tui = TUI(VirtualTerminal(), env={}, capabilities=Capabilities(images="kitty"))
     graphics = graphics_for(tui, {})

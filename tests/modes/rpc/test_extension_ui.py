@@ -55,7 +55,7 @@ async def test_a_question_that_is_left_has_no_answer() -> None:
     assert await wire.asked(wire.ui.input("I"), value=3) is None
 
 
-@pytest.mark.trap(256)
+@pytest.mark.behaviour("rpc-dialogs")
 async def test_time_runs_out_here_and_not_at_the_client() -> None:
     wire = Wire()
 
@@ -68,7 +68,7 @@ async def test_time_runs_out_here_and_not_at_the_client() -> None:
     wire.ui.answer({"id": "id1", "value": "A"})  # too late, and no one minds
 
 
-@pytest.mark.trap(256)
+@pytest.mark.behaviour("rpc-dialogs")
 async def test_options_keep_their_descriptions() -> None:
     wire = Wire()
     options: list[str | Option] = [Option(label="A", description="the first"), "B"]
@@ -87,7 +87,7 @@ async def test_options_keep_their_descriptions() -> None:
     ]
 
 
-@pytest.mark.trap(256)
+@pytest.mark.behaviour("rpc-dialogs")
 async def test_a_secret_is_never_requested() -> None:
     wire = Wire()
 

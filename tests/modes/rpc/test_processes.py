@@ -64,7 +64,7 @@ async def test_garbage_is_answered_line_by_line_and_ends_nothing(tmp_path: Path)
         assert peer.errors == ""
 
 
-@pytest.mark.trap(250)
+@pytest.mark.behaviour("replies-carry-ids")
 async def test_a_line_that_cannot_be_read_is_answered_with_its_id(tmp_path: Path) -> None:
     first, last = b'{"id":"a","type":"prompt","message":"\xff"}', b'{"type":"x" oops,"id":"req_9"}'
     async with talking(tmp_path) as peer:
@@ -165,7 +165,7 @@ async def test_a_signal_ends_it_with_the_code_of_the_signal(
         assert '"stopReason":"aborted"' in session.read_text().splitlines()[-1]
 
 
-@pytest.mark.trap(251)
+@pytest.mark.behaviour("prompt-answers-once")
 async def test_an_abort_ends_the_command_that_a_tool_runs(tmp_path: Path) -> None:
     async with talking(tmp_path, calls_bash("echo $$; exec sleep 1000")) as peer:
         await peer.send({"id": 1, "type": "prompt", "message": "go"})
@@ -184,7 +184,7 @@ async def test_an_abort_ends_the_command_that_a_tool_runs(tmp_path: Path) -> Non
         assert not exists(int(pid))
 
 
-@pytest.mark.trap(249)
+@pytest.mark.behaviour("output-is-flushed")
 @pytest.mark.skipif(not Path("/proc").exists(), reason="needs Linux to look at a process")
 @pytest.mark.slow
 async def test_a_reader_that_does_not_read_costs_no_memory_and_misses_nothing(
@@ -203,7 +203,7 @@ async def test_a_reader_that_does_not_read_costs_no_memory_and_misses_nothing(
     assert sum(len(record["delta"]) for record in reported[:-1]) == 60 * MB
 
 
-@pytest.mark.trap(249)
+@pytest.mark.behaviour("output-is-flushed")
 async def test_it_ends_without_a_reader(tmp_path: Path) -> None:
     async with talking(tmp_path) as peer:
         await peer.answer(STATE)
@@ -214,7 +214,7 @@ async def test_it_ends_without_a_reader(tmp_path: Path) -> None:
         assert await peer.exit_code() == 143
 
 
-@pytest.mark.trap(249)
+@pytest.mark.behaviour("output-is-flushed")
 async def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
     async with talking(tmp_path, says("half an", hangs=True)) as peer:
         await peer.answer(STATE)
@@ -224,7 +224,7 @@ async def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
         assert (await peer.exit_code(), peer.errors) == (0, "")
 
 
-@pytest.mark.trap(248)
+@pytest.mark.behaviour("stdout-is-protocol-only")
 async def test_what_others_print_goes_to_standard_error(tmp_path: Path) -> None:
     noise = tmp_path / "noise"
     noise.mkdir()
@@ -259,7 +259,7 @@ async def test_files_on_the_command_line_are_refused_and_messages_ignored(tmp_pa
         assert peer.errors == "Error: @file arguments are not supported in RPC mode\n"
 
 
-@pytest.mark.trap(253)
+@pytest.mark.behaviour("rpc-switches-are-per-session")
 async def test_switches_hold_for_the_session_and_leave_the_settings_alone(tmp_path: Path) -> None:
     commands = [
         {"id": 1, "type": "set_steering_mode", "mode": "all"},

@@ -136,7 +136,7 @@ async def test_an_unanswered_dialog_does_not_prevent_the_end(tmp_path: Path) -> 
     await session.close()
 
 
-@pytest.mark.trap(251)
+@pytest.mark.behaviour("prompt-answers-once")
 async def test_a_prompt_is_answered_once_before_its_run_begins(tmp_path: Path) -> None:
     stage = Stage(tmp_path, says("hi"))
     session = await stage.open()
@@ -189,7 +189,7 @@ async def test_a_prompt_handled_by_an_extension_starts_no_run(
     await session.close()
 
 
-@pytest.mark.trap(251)
+@pytest.mark.behaviour("prompt-answers-once")
 async def test_an_abort_is_heard_while_a_tool_runs_and_answered_when_all_is_quiet(
     tmp_path: Path,
 ) -> None:
@@ -220,7 +220,7 @@ async def test_an_abort_and_a_prompt_come_in_one_command(tmp_path: Path) -> None
     await session.close()
 
 
-@pytest.mark.trap(252)
+@pytest.mark.behaviour("rpc-uses-the-same-hooks")
 async def test_queued_messages_pass_the_same_hooks_as_prompts(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     heard: list[tuple[str, str | None]] = []
@@ -245,7 +245,7 @@ async def test_queued_messages_pass_the_same_hooks_as_prompts(tmp_path: Path) ->
     await session.close()
 
 
-@pytest.mark.trap(252)
+@pytest.mark.behaviour("rpc-uses-the-same-hooks")
 async def test_a_command_of_the_shell_passes_the_guards_and_is_reported_as_it_runs(
     tmp_path: Path,
 ) -> None:

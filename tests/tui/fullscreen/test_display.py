@@ -50,7 +50,7 @@ def test_the_alternate_screen_is_filled() -> None:
     assert program.terminal.history == []
 
 
-@pytest.mark.trap(164)
+@pytest.mark.behaviour("exit-restores-the-terminal")
 def test_the_main_screen_is_restored_unchanged() -> None:
     program = Program()
 
@@ -61,7 +61,7 @@ def test_the_main_screen_is_restored_unchanged() -> None:
     assert (program.terminal.mode(1000), program.terminal.mode(7)) == (False, True)
 
 
-@pytest.mark.trap(164)
+@pytest.mark.behaviour("exit-restores-the-terminal")
 def test_a_screen_that_was_not_entered_is_not_left() -> None:
     display = FullscreenDisplay(VirtualTerminal(20, 5).size)
 
@@ -92,7 +92,7 @@ def test_nothing_is_printed_when_the_screen_is_left_for_a_while() -> None:
     assert program.terminal.screen[:2] == ["$ pi", "what was said"]
 
 
-@pytest.mark.trap(176)
+@pytest.mark.behaviour("inline-images")
 def test_a_picture_that_is_scrolled_away_is_taken_off() -> None:
     program = Program()
     place = protocols.place(7, CellExtent(4, 2))
@@ -115,7 +115,7 @@ def test_a_picture_that_is_scrolled_away_is_taken_off() -> None:
     assert protocols.take_off(7) not in "".join(program.terminal.output)
 
 
-@pytest.mark.trap(176)
+@pytest.mark.behaviour("inline-images")
 def test_a_picture_does_not_reach_out_of_a_scrolled_view() -> None:
     place = protocols.place(7, CellExtent(4, 3))
     scroll = ScrollView(Rows("a", place, "", "", "b"), scrollbar="hidden")
@@ -225,7 +225,7 @@ def test_a_component_may_ask_for_the_focus_by_mouse() -> None:
     assert (other.focused, program.editor.focused) == (True, False)
 
 
-@pytest.mark.trap(167)
+@pytest.mark.behaviour("suspend-and-resume")
 def test_after_a_suspend_the_screen_is_painted_anew() -> None:
     program = Program()
     program.shown()

@@ -32,7 +32,7 @@ def test_broken_base64_has_no_size() -> None:
     assert picture("A", "image/png").size is None
 
 
-@pytest.mark.trap(176)
+@pytest.mark.behaviour("inline-images")
 def test_a_jpeg_is_sent_as_png() -> None:
     converted = as_png(picture(make_picture("JPEG")))
 
@@ -40,7 +40,7 @@ def test_a_jpeg_is_sent_as_png() -> None:
     assert as_png(converted) is converted
 
 
-@pytest.mark.trap(176)
+@pytest.mark.behaviour("inline-images")
 def test_kitty_gets_a_picture_once_and_places_it_often() -> None:
     sent: list[str] = []
     graphics = Graphics("kitty", write=sent.append, first_id=40)
@@ -54,7 +54,7 @@ def test_kitty_gets_a_picture_once_and_places_it_often() -> None:
     assert second == [protocols.place(40, CellExtent(3, 1))]
 
 
-@pytest.mark.trap(176)
+@pytest.mark.behaviour("inline-images")
 def test_placeholders_are_announced_again_only_for_another_size() -> None:
     sent: list[str] = []
     graphics = Graphics("kitty", write=sent.append, has_placeholders=True)
@@ -72,7 +72,7 @@ def test_placeholders_are_announced_again_only_for_another_size() -> None:
     ]
 
 
-@pytest.mark.trap(176)
+@pytest.mark.behaviour("inline-images")
 def test_a_picture_beyond_the_budget_is_deleted() -> None:
     sent: list[str] = []
     graphics = Graphics("kitty", write=sent.append, limit=1)
@@ -97,7 +97,7 @@ def test_other_protocols_draw_upwards_from_the_last_row(protocol: str) -> None:
     assert rows[2].startswith("\x1b7\x1b[2A\x1b") and rows[2].endswith("\x1b8")
 
 
-@pytest.mark.trap(176)
+@pytest.mark.behaviour("inline-images")
 @pytest.mark.parametrize("protocol", ["iterm2", "sixel"])
 def test_a_picture_that_begins_above_the_screen_is_left_out(protocol: str) -> None:
     graphics = Graphics(protocol, write=lambda text: None)  # type: ignore[arg-type]

@@ -31,7 +31,7 @@ def test_a_picture_is_placed_without_moving_the_cursor() -> None:
     assert protocols.delete(7) == "\x1b_Ga=d,d=I,i=7,q=2\x1b\\"
 
 
-@pytest.mark.trap(176)
+@pytest.mark.behaviour("inline-images")
 def test_a_picture_that_reaches_too_far_down_is_left_out_of_its_row() -> None:
     row = f"a{protocols.place(7, CellExtent(4, 2))}b"
 
@@ -40,7 +40,7 @@ def test_a_picture_that_reaches_too_far_down_is_left_out_of_its_row() -> None:
     assert protocols.take_off(7) == "\x1b_Ga=d,d=i,i=7,p=1,q=2\x1b\\"
 
 
-@pytest.mark.trap(176)
+@pytest.mark.behaviour("inline-images")
 def test_placeholders_are_text_as_wide_as_the_picture() -> None:
     rows = protocols.placeholders(0x010203, CellExtent(3, 2))
 

@@ -33,7 +33,7 @@ def test_kitty_sequences_name_their_keys(data: str, name: str) -> None:
     assert parse_key(data) == name
 
 
-@pytest.mark.trap(187)
+@pytest.mark.behaviour("key-formats-decode")
 @pytest.mark.parametrize(
     ("data", "name", "text"),
     [
@@ -55,7 +55,7 @@ def test_modify_other_keys_decodes_in_both_formats_of_tmux(data: str, name: str,
     assert (parse_key(data), printable_text(data)) == (name, text)
 
 
-@pytest.mark.trap(184)
+@pytest.mark.behaviour("odd-key-events-type-nothing")
 @pytest.mark.parametrize(
     ("data", "name", "text"),
     [
@@ -79,7 +79,7 @@ def test_locks_keypads_modifiers_alone_and_private_codes_do_no_harm(
     assert (parse_key(data), printable_text(data)) == (name, text)
 
 
-@pytest.mark.trap(185)
+@pytest.mark.behaviour("shortcuts-on-other-layouts")
 @pytest.mark.parametrize(
     ("data", "names"),
     [

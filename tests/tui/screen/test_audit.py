@@ -29,7 +29,7 @@ def test_a_row_that_is_edited_in_place_stays_as_it_was_in_history() -> None:
     assert audited(frame) is None
 
 
-@pytest.mark.trap(153)
+@pytest.mark.behaviour("committed-rows-are-final")
 def test_rows_that_are_inserted_or_removed_are_noticed() -> None:
     assert audited([*FRAME[:10], "new", *FRAME[10:]]) == 10
     assert audited([*FRAME[:10], *FRAME[11:], "more", "rows"]) == 10

@@ -33,7 +33,7 @@ def test_a_diff_of_the_same_rows_writes_nothing() -> None:
     assert emitted(window_diff, ["a", "b"], ["a", "b"]) == ""
 
 
-@pytest.mark.trap(155)
+@pytest.mark.behaviour("shrinking-leaves-no-rows")
 def test_rows_that_are_gone_are_blanked_one_by_one() -> None:
     assert emitted(window_diff, ["a", "b", "c"], ["a"]) == "\x1b[1B\r\x1b[2K\x1b[1B\r\x1b[2K"
 
@@ -106,7 +106,7 @@ def test_pictures_are_not_moved_along() -> None:
     assert written.count(picture) == 1
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 def test_in_a_pane_that_has_lost_its_last_rows_every_row_finds_its_place() -> None:
     pane = TmuxModel(20, 6)
     pane.write(emitted(window_diff, [""], [*numbered(3), "editor", "border", "footer"]))

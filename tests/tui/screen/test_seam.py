@@ -57,7 +57,7 @@ def test_of_places_that_look_alike_the_counted_one_is_taken() -> None:
     )
 
 
-@pytest.mark.trap(153)
+@pytest.mark.behaviour("committed-rows-are-final")
 def test_the_rest_of_a_row_that_history_has_in_part_is_carried_over() -> None:
     old = ["   it says one, two,", "   (three) and four.", "the end"]
     new = ["   it says one, two, (three) and", "   four.", "the end"]

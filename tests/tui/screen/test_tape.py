@@ -37,7 +37,7 @@ def test_rows_that_came_back_onto_the_screen_stay_there() -> None:
     assert find_end_of_history(tape(ROWS, 15), ROWS, at(30)) == HistoryMatch(before(30), 5)
 
 
-@pytest.mark.trap(153)
+@pytest.mark.behaviour("committed-rows-are-final")
 def test_a_row_that_the_pane_has_wrapped_stays_in_one_piece() -> None:
     head, rest = ROWS[31][:9], ROWS[31][9:]
     seen = tape([*ROWS[:31], head, rest, *ROWS[32:]], 9)
@@ -124,7 +124,7 @@ def test_rows_that_are_not_found_return_none() -> None:
     assert find_end_of_history(tape(["cleared"], 1), ROWS, at(30)) is None
 
 
-@pytest.mark.trap(153)
+@pytest.mark.behaviour("committed-rows-are-final")
 def test_equal_lines_are_distinguished_by_the_following_text() -> None:
     same = ("words that are said again and again", "in every single one of the paragraphs")
     rows = [row for number in range(20) for row in (f"{number:04}", *same, "which ends here")]

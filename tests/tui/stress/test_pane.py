@@ -178,7 +178,7 @@ class Stream:
         return [word for word in +self.wrong() if word not in text]
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", range(20))
 def test_a_resize_of_a_pane_neither_loses_nor_duplicates_text(seed: int) -> None:
     stream = Stream(seed, rows=40)
@@ -188,7 +188,7 @@ def test_a_resize_of_a_pane_neither_loses_nor_duplicates_text(seed: int) -> None
     assert stream.wrong() == Counter()
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", range(20))
 def test_a_pane_that_reports_its_size_late_loses_nothing(seed: int) -> None:
     stream = Stream(seed, rows=24)
@@ -198,7 +198,7 @@ def test_a_pane_that_reports_its_size_late_loses_nothing(seed: int) -> None:
     assert stream.lost() == []
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", range(20))
 def test_a_pane_that_changes_again_before_it_is_painted_loses_nothing(seed: int) -> None:
     stream = Stream(seed, rows=24)
@@ -212,7 +212,7 @@ def test_a_pane_that_changes_again_before_it_is_painted_loses_nothing(seed: int)
     assert stream.lost() == []
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", range(20))
 def test_a_resize_within_tall_blocks_neither_loses_nor_duplicates_text(
     seed: int,
@@ -224,7 +224,7 @@ def test_a_resize_within_tall_blocks_neither_loses_nor_duplicates_text(
     assert stream.wrong() == Counter()
 
 
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", range(20))
 def test_a_pane_whose_height_changes_unnoticed_takes_a_frame_all_the_same(seed: int) -> None:
     stream = Stream(seed, rows=30, is_tall=True)

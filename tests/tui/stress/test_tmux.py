@@ -96,7 +96,9 @@ def wait_for(tmux: Tmux, expected: list[str], step: object) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.trap(152, 153, 156)
+@pytest.mark.behaviour(
+    "scrollback-is-never-erased", "committed-rows-are-final", "resizes-are-coalesced"
+)
 @pytest.mark.parametrize("seed", range(12))
 def test_in_tmux_every_row_is_there_once_and_in_order(
     seed: int, start: Callable[[str], Tmux]
@@ -119,7 +121,7 @@ def test_in_tmux_every_row_is_there_once_and_in_order(
 
 
 @pytest.mark.slow
-@pytest.mark.trap(153, 156)
+@pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", range(3))
 def test_in_tmux_no_row_is_lost_when_its_size_changes_while_rows_come(
     seed: int, start: Callable[[str], Tmux]

@@ -28,7 +28,7 @@ def test_a_picture_takes_its_cells() -> None:
     assert image.render(40) == [protocols.place(1, CellExtent(10, 5)), "", "", "", ""]
 
 
-@pytest.mark.trap(176)
+@pytest.mark.behaviour("inline-images")
 def test_a_picture_is_fitted_again_after_a_resize() -> None:
     image = Image(picture(PNG), kitty_graphics())
     image.render(40)
@@ -42,7 +42,7 @@ def test_unchanged_rows_are_the_same_list() -> None:
     assert image.render(40) is image.render(40)
 
 
-@pytest.mark.trap(153, 176)
+@pytest.mark.behaviour("committed-rows-are-final", "inline-images")
 def test_a_removed_image_leaves_a_text_of_the_same_height() -> None:
     graphics = kitty_graphics(limit=1)
     old, new = Image(picture(PNG), graphics), Image(picture(PNG), graphics)

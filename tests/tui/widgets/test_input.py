@@ -39,7 +39,7 @@ def test_the_placeholder_is_there_until_something_is_typed() -> None:
     assert shown(pressed(field, "x"), 10) == "> x| "
 
 
-@pytest.mark.trap(197)
+@pytest.mark.behaviour("cursor-at-the-insertion-point")
 def test_the_cursor_is_seen_on_a_placeholder() -> None:
     field = Input(placeholder="日本")
     field.focused = True
@@ -53,7 +53,7 @@ def test_prompts_and_placeholders_are_sanitised() -> None:
     assert field.render(20) == ["\x1b[1mName\x1b[0m: a c"]
 
 
-@pytest.mark.trap(195)
+@pytest.mark.behaviour("wide-text-wraps")
 def test_a_long_text_scrolls_by_columns() -> None:
     field = pressed(Input(), *"日本語日本語")
 
@@ -70,7 +70,7 @@ def test_the_view_moves_only_when_the_cursor_leaves_it() -> None:
     assert shown(pressed(field, LEFT, LEFT), 4) == "|efgh"
 
 
-@pytest.mark.trap(195)
+@pytest.mark.behaviour("wide-text-wraps")
 def test_what_becomes_shorter_is_shown_from_its_start() -> None:
     field = pressed(Input(prompt="", placeholder="find"), *"0123456789")
     assert shown(field, 6) == "56789| "
@@ -109,7 +109,7 @@ def test_a_value_can_be_set() -> None:
     assert (field.get_value(), shown(pressed(field), 10)) == ("abc", "> abc| ")
 
 
-@pytest.mark.trap(207)
+@pytest.mark.behaviour("masked-input-leaves-nothing")
 def test_a_masked_field_shows_dots_and_keeps_only_the_value() -> None:
     field = pressed(Input(masked=True), *"pässword", Paste(text="x" * 2000).data, LEFT)
     assert shown(field, 12) == "> •••••••••|•"

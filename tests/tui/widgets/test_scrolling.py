@@ -42,7 +42,7 @@ def test_the_position_is_shown_when_rows_are_hidden() -> None:
     assert (selection(4).position, selection(3).position) == ("(1/4)", "")
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 @given(
     st.lists(st.sampled_from([UP, DOWN, PAGE_UP, PAGE_DOWN])),
     st.integers(0, 12),

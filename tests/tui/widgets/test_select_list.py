@@ -44,7 +44,7 @@ def test_labels_are_sanitised() -> None:
     assert SelectList([item]).render(30) == ["→ a b  d"]
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 def test_the_best_match_is_selected_while_typing() -> None:
     items = SelectList(ITEMS)
     items.select(3)
@@ -55,7 +55,7 @@ def test_the_best_match_is_selected_while_typing() -> None:
     assert items.render(12) == ["→ gamma"]
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 def test_an_empty_list_has_nothing_to_choose() -> None:
     chosen: list[SelectItem] = []
     items = SelectList(ITEMS, on_select=chosen.append)
@@ -80,7 +80,7 @@ def test_enter_chooses_and_on_change_is_called() -> None:
     assert (chosen, seen) == ([ITEMS[2]], [ITEMS[1], ITEMS[2]])
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 @pytest.mark.parametrize("key", ["\x1b", "\x03"])
 def test_escape_and_ctrl_c_close(key: str) -> None:
     cancelled: list[str] = []
@@ -89,7 +89,7 @@ def test_escape_and_ctrl_c_close(key: str) -> None:
     assert cancelled == ["now"]
 
 
-@pytest.mark.trap(151)
+@pytest.mark.behaviour("lines-fit-the-terminal")
 @given(
     st.lists(st.tuples(st.text(max_size=12), st.text(max_size=12)), max_size=8),
     st.integers(1, 50),

@@ -87,7 +87,7 @@ def test_a_submenu_takes_over_and_returns_a_value() -> None:
     assert changes.list.render(20)[1] == "→ Theme      dark"
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 def test_cancelling_a_submenu_changes_nothing_and_cancelling_again_closes() -> None:
     changes = Changes()
     changes.type("\x1b[B", "\r", "\x1b")
@@ -98,7 +98,7 @@ def test_cancelling_a_submenu_changes_nothing_and_cancelling_again_closes() -> N
     assert changes.cancelled == 1
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 def test_typing_searches_and_selects_the_best_match() -> None:
     changes = Changes(is_searchable=True)
     changes.type("\x1b[B", "s", "o")
@@ -108,7 +108,7 @@ def test_typing_searches_and_selects_the_best_match() -> None:
     assert len(changes.list.render(60)) == 9
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 def test_a_setting_is_found_by_its_name_too() -> None:
     changes = Changes(is_searchable=True)
     changes.type("s", "i", "z", "e")
@@ -146,7 +146,7 @@ def test_no_row_is_too_wide(width: int) -> None:
     assert max(map(visible_width, rows)) <= width
 
 
-@pytest.mark.trap(197)
+@pytest.mark.behaviour("cursor-at-the-insertion-point")
 def test_the_caret_is_where_the_search_is_typed() -> None:
     changes = Changes(is_searchable=True)
     changes.list.focused = True

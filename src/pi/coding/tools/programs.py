@@ -9,11 +9,13 @@ from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Seque
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pi.base.errors import PiError
-from pi.base.processes import Child, Exit, SpawnFailed, spawn
 from pi.coding.shell.environment import service_environment
+
+if TYPE_CHECKING:
+    from pi.base.processes import Child, Exit
 
 RG_ERROR_EXIT_CODE = 2
 """Exit code of ripgrep for unreadable files and for an invalid pattern or option."""
@@ -136,6 +138,8 @@ async def read_program_output(
     nothing for ``silence`` seconds, or more than ``most`` bytes.
     """
     name, size = Path(command[0]).name, 0
+    from pi.base.processes import SpawnFailed, spawn  # not at the top: a start runs no program
+
     try:
         started = await spawn(command, cwd=cwd, env=env, errors="separate")
     except SpawnFailed as error:

@@ -70,7 +70,7 @@ async def test_the_browser_brings_the_code_and_the_verifier_proves_who_asked(
     assert traded["code_verifier"] != asked["state"]
 
 
-@pytest.mark.trap(72)
+@pytest.mark.behaviour("callback-listener-is-strict")
 async def test_a_request_with_a_wrong_state_does_not_end_the_login(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:

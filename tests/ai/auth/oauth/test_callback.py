@@ -28,7 +28,7 @@ def has_ipv6() -> bool:
     return True
 
 
-@pytest.mark.trap(72)
+@pytest.mark.behaviour("callback-listener-is-strict")
 async def test_a_wrong_state_is_ignored_and_the_right_one_is_still_heard(http: HttpClient) -> None:
     async with CallbackListener(path="/callback", state="right") as listener:
         refused = [
@@ -61,7 +61,7 @@ async def test_a_refusal_in_the_browser_is_told_there_and_here(http: HttpClient)
     assert "refused: &lt;b&gt;No&lt;/b&gt;" in page.text
 
 
-@pytest.mark.trap(72)
+@pytest.mark.behaviour("callback-listener-is-strict")
 async def test_only_the_loopback_is_bound_on_both_families_where_there_are_two() -> None:
     async with CallbackListener(path="/", state="s") as listener:
         bound = {sock.getsockname()[:2] for server in listener._servers for sock in server.sockets}
@@ -71,7 +71,7 @@ async def test_only_the_loopback_is_bound_on_both_families_where_there_are_two()
     assert bound == expected
 
 
-@pytest.mark.trap(72)
+@pytest.mark.behaviour("callback-listener-is-strict")
 async def test_it_works_with_ipv6_disabled(
     http: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

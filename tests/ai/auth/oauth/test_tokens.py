@@ -92,7 +92,7 @@ def test_a_token_goes_with_the_headers_of_the_settings() -> None:
 WAF = "<html><head><title>Just a moment...</title></head></html>"
 
 
-@pytest.mark.trap(66)
+@pytest.mark.behaviour("failed-refresh-keeps-credentials")
 @pytest.mark.parametrize(
     ("reply", "kind", "message"),
     [
@@ -136,7 +136,7 @@ async def test_a_refusal_for_good_is_told_apart_from_a_bad_day(
     assert caught.value.retryable is (kind is not GrantRefused)
 
 
-@pytest.mark.trap(66)
+@pytest.mark.behaviour("failed-refresh-keeps-credentials")
 async def test_a_server_that_is_not_there_is_a_bad_day(http: HttpClient) -> None:
     settings = LoginSettings(token_url="http://127.0.0.1:1/token")
 

@@ -55,7 +55,7 @@ async def test_keys_may_bring_a_token_of_their_session() -> None:
     assert identity == AwsIdentity(keys=expiring)
 
 
-@pytest.mark.trap(43)
+@pytest.mark.behaviour("explicit-credentials-win")
 async def test_what_is_chosen_for_pi_beats_the_environment() -> None:
     environ = {"AWS_BEARER_TOKEN_BEDROCK": "T", "AWS_REGION": "us-east-1"}
 
@@ -96,7 +96,7 @@ def write_profile(folder: Path, name: str, access_key: str) -> None:
     (folder / "config").write_text(f"[profile {name}]\nregion = ap-south-1\n")
 
 
-@pytest.mark.trap(43)
+@pytest.mark.behaviour("explicit-credentials-win")
 async def test_a_profile_is_looked_up_with_its_region(aws: Path) -> None:
     write_profile(aws, "work", "AK")
 
@@ -108,7 +108,7 @@ async def test_a_profile_is_looked_up_with_its_region(aws: Path) -> None:
     )
 
 
-@pytest.mark.trap(68)
+@pytest.mark.behaviour("login-in-another-terminal-is-seen")
 async def test_keys_that_were_replaced_in_the_file_are_seen(aws: Path) -> None:
     write_profile(aws, "default", "OLD")
     old = await find_identity(call(), {})

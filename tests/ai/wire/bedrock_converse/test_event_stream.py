@@ -123,7 +123,7 @@ def test_a_frame_larger_than_the_limit_is_refused_before_it_arrives() -> None:
     assert not problem.value.retryable
 
 
-@pytest.mark.trap(6)
+@pytest.mark.behaviour("error-inside-a-200-stream")
 @pytest.mark.parametrize("page", [b"<html>Too busy</html>", b"busy"])
 def test_a_body_without_frames_is_kept_to_explain_it(page: bytes) -> None:
     reader = EventStreamReader()

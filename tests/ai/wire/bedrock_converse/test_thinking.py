@@ -29,7 +29,7 @@ def budget(tokens: int, **more: Any) -> Json:
     return {"thinking": {"type": "enabled", "budget_tokens": tokens}, **more}
 
 
-@pytest.mark.trap(46)
+@pytest.mark.behaviour("anthropic-thinking-budget")
 def test_new_claudes_get_an_effort_and_no_budget() -> None:
     opus = model(thinking_level_map={"max": "max"})
 
@@ -39,7 +39,7 @@ def test_new_claudes_get_an_effort_and_no_budget() -> None:
     assert fields(opus) == {}
 
 
-@pytest.mark.trap(46)
+@pytest.mark.behaviour("anthropic-thinking-budget")
 def test_older_claudes_get_a_budget_that_leaves_room_for_an_answer() -> None:
     sonnet = model(SONNET)
 

@@ -80,7 +80,7 @@ async def test_what_the_request_says_beats_the_entry_and_the_environment(http: H
     assert placed.access == Access(api_key="ya29.machine", kind="ambient", env=place)
 
 
-@pytest.mark.trap(43)
+@pytest.mark.behaviour("explicit-credentials-win")
 @pytest.mark.parametrize(
     "access",
     [Access(api_key="KEY", kind="api_key"), Access(api_key="T", kind="ambient"), Access()],

@@ -12,7 +12,7 @@ from pi.ai.wire.google_generate.response import unflatten
 DECLARED = frozenset({"edits", "options", "path", "dotted.name"})
 
 
-@pytest.mark.trap(59)
+@pytest.mark.behaviour("gemini-empty-stop-is-retried")
 @pytest.mark.parametrize(
     ("flat", "whole"),
     [

@@ -38,7 +38,7 @@ def test_an_event_is_read_as_google_documents_it() -> None:
     )
 
 
-@pytest.mark.trap(4)
+@pytest.mark.behaviour("empty-chunks-are-skipped")
 def test_fields_of_the_wrong_type_do_not_cost_those_that_fit() -> None:
     event = b"""{"candidates": [{"content": {"parts": [
         {"text": "hi", "thought": "perhaps"}, {"text": 5}, 7]}, "finishReason": "STOP"}, 8],

@@ -86,7 +86,7 @@ def signatures(body: Json) -> list[str]:
     return [part["thoughtSignature"] for part in parts if "thoughtSignature" in part]
 
 
-@pytest.mark.trap(26)
+@pytest.mark.behaviour("rejected-signature-heals")
 async def test_refused_signatures_are_healed_and_never_sent_again() -> None:
     error = {"error": {"code": 400, "message": "Corrupted thought signature."}}
     refused = b"HTTP/1.1 400 Bad Request\r\n\r\n" + json.dumps(error).encode()

@@ -37,7 +37,7 @@ def test_a_model_that_does_not_think_is_not_asked_to() -> None:
     assert config("gemini-2.0-flash", "high", reasoning=False) is None
 
 
-@pytest.mark.trap(23)
+@pytest.mark.behaviour("thinking-off-is-explicit")
 @pytest.mark.parametrize(
     ("model_id", "words", "expected"),
     [

@@ -26,13 +26,13 @@ def test_a_chunk_is_decoded_as_far_as_it_is_needed() -> None:
     assert decode_opening(data) == FirstChunk(choices=choices, id="1")
 
 
-@pytest.mark.trap(4)
+@pytest.mark.behaviour("empty-chunks-are-skipped")
 @pytest.mark.parametrize("data", [b"null", b"[]", b'"x"', b"7", b"", b" ", b'{"choices":5}'])
 def test_events_that_are_no_chunks_mean_nothing(data: bytes) -> None:
     assert decode_oddity(data) is None
 
 
-@pytest.mark.trap(6)
+@pytest.mark.behaviour("error-inside-a-200-stream")
 @pytest.mark.parametrize(
     "data",
     [

@@ -50,7 +50,7 @@ def test_the_levels_of_a_model_are_said_in_its_own_words() -> None:
     }
 
 
-@pytest.mark.trap(23)
+@pytest.mark.behaviour("thinking-off-is-explicit")
 def test_off_is_said_as_an_effort_where_the_model_has_a_word_for_it() -> None:
     model = formatted("openai", thinkingLevelMap={"off": "none"})
 

@@ -10,7 +10,7 @@ from pi.ai.messages import Usage
 from pi.ai.wire.openai_completions.chunks import parse_usage, reported_cost
 
 
-@pytest.mark.trap(36)
+@pytest.mark.behaviour("usage-is-counted-once")
 @pytest.mark.parametrize(
     "told",
     [
@@ -36,7 +36,7 @@ def test_written_cache_tokens_are_part_of_the_prompt() -> None:
     ) == Usage(input=10, output=5, cache_read=100, cache_write=20)
 
 
-@pytest.mark.trap(36)
+@pytest.mark.behaviour("usage-is-counted-once")
 @pytest.mark.parametrize(
     ("completion", "total"), [(20, 32), (8, 32)], ids=["thoughts within", "thoughts beside"]
 )
@@ -51,7 +51,7 @@ def test_thoughts_are_part_of_the_output_once(completion: int, total: int) -> No
     assert parse_usage(counted) == Usage(input=12, output=20, reasoning=12)
 
 
-@pytest.mark.trap(37)
+@pytest.mark.behaviour("usage-is-not-erased")
 @pytest.mark.parametrize(
     "counted",
     [
@@ -78,7 +78,7 @@ def test_a_charge_is_taken_only_if_it_is_one() -> None:
 numbers = st.none() | st.integers() | st.floats() | st.text(max_size=3) | st.booleans()
 
 
-@pytest.mark.trap(37)
+@pytest.mark.behaviour("usage-is-not-erased")
 @given(
     st.fixed_dictionaries(
         {},

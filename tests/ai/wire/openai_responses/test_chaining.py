@@ -140,7 +140,7 @@ async def test_what_does_not_continue_the_response_is_sent_whole() -> None:
     ]
 
 
-@pytest.mark.trap(55)
+@pytest.mark.behaviour("responses-ids-and-lost-state")
 async def test_a_lost_response_is_asked_again_whole_and_nothing_more_is_stored() -> None:
     gone = refused("previous_response_not_found")
 

@@ -23,7 +23,7 @@ from tests.ai.wire.openai_responses.websocket_server import Side, backend, says
 # Whose socket it is ------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(56)
+@pytest.mark.behaviour("codex-websocket-lifetime")
 async def test_accounts_and_sessions_do_not_share_a_socket() -> None:
     async with connected(replying(says("a", "resp_1"), says("b", "resp_2"))) as (server, led):
         await led.ask(user("hi"))
@@ -54,7 +54,7 @@ async def test_turns_that_run_side_by_side_have_a_socket_each() -> None:
     assert len(server.connections) == 2
 
 
-@pytest.mark.trap(56)
+@pytest.mark.behaviour("codex-websocket-lifetime")
 async def test_a_socket_is_renewed_before_the_server_ends_it() -> None:
     async with connected(replying(says("a", "resp_1"), says("b", "resp_2"))) as (server, led):
         first = await led.ask(user("hi"))
@@ -92,7 +92,7 @@ async def only_http(status: bytes = b"404") -> AsyncIterator[tuple[str, list[byt
         yield server.url.rstrip("/"), seen
 
 
-@pytest.mark.trap(56)
+@pytest.mark.behaviour("codex-websocket-lifetime")
 @pytest.mark.parametrize(
     ("transport", "expected"),
     [
@@ -125,7 +125,7 @@ async def test_without_the_library_auto_means_http(monkeypatch: pytest.MonkeyPat
     assert "pi-harness[codex]" in refused.failure.message
 
 
-@pytest.mark.trap(56)
+@pytest.mark.behaviour("codex-websocket-lifetime")
 async def test_closing_the_services_closes_the_sockets() -> None:
     async with backend(replying(says("a", "resp_1"))) as server:
         async with talking(server.url) as led:

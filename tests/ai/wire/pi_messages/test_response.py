@@ -107,7 +107,7 @@ def whole_call(arguments: Any, **more: Any) -> Any:
     return event("toolcall_end", toolCall=call)
 
 
-@pytest.mark.trap(29)
+@pytest.mark.behaviour("argument-forms-are-equal")
 @pytest.mark.parametrize(
     "events",
     [
@@ -140,7 +140,7 @@ def test_a_call_keeps_its_signature(end: Any, signature: str, namespace: Any) ->
 # Ends --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(38)
+@pytest.mark.behaviour("costs-follow-the-tier")
 def test_the_end_brings_the_usage_and_what_the_server_charges() -> None:
     usage = {
         "input": 10,
@@ -194,7 +194,7 @@ def test_reasons_are_taken_over(reason: str | None, ours: str) -> None:
     assert Answer().feed({"type": "done", "reason": reason}).message.stop_reason == ours
 
 
-@pytest.mark.trap(1)
+@pytest.mark.behaviour("stream-without-end-is-an-error")
 def test_a_stream_without_an_end_is_a_bad_answer() -> None:
     with pytest.raises(BadAnswer, match="Stream ended without done"):
         Answer().feed(event("text_delta", delta="part")).decoder.end()
@@ -203,7 +203,7 @@ def test_a_stream_without_an_end_is_a_bad_answer() -> None:
 # Errors ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(6, 8)
+@pytest.mark.behaviour("error-inside-a-200-stream", "rate-limit-is-not-overflow")
 @pytest.mark.parametrize(
     ("told", "kind"),
     [

@@ -119,7 +119,7 @@ def test_an_event_is_one_line_without_what_was_told_before(
     assert encode_event(event, block=block, retry_after=7.0) == expected
 
 
-@pytest.mark.trap(35)
+@pytest.mark.behaviour("lone-surrogates-are-cleaned")
 def test_half_a_surrogate_pair_does_not_break_the_stream() -> None:
     assert encode_event(TextDelta(content_index=0, delta="a\ud83d")) == line(
         type="text_delta", contentIndex=0, delta="a"
@@ -151,7 +151,7 @@ def test_a_question_that_cannot_be_read_is_refused(body: bytes) -> None:
     assert refused.value.status == 400
 
 
-@pytest.mark.trap(24)
+@pytest.mark.behaviour("foreign-thinking-is-dropped")
 def test_what_was_said_in_the_asked_name_counts_as_the_targets_own() -> None:
     foreign = AssistantMessage(content=(Text(text="t"),), api="a", provider="p", model="balanced")
 

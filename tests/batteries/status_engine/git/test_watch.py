@@ -123,7 +123,7 @@ async def test_it_looks_seldom_and_a_little_more_often_while_something_happens(
     assert looks == [1, 1, 2, 2, 3]
 
 
-@pytest.mark.trap(180)
+@pytest.mark.behaviour("footer-branch")
 async def test_while_a_look_takes_long_no_other_is_begun_and_what_was_known_stays(
     tmp_path: Path,
 ) -> None:

@@ -13,7 +13,7 @@ def drawn(call: ToolCall, *messages: ToolResultMessage) -> str:
     return tool_call(call, results, Painter(budget=0))
 
 
-@pytest.mark.trap(292)
+@pytest.mark.behaviour("export-matches-the-screen")
 @pytest.mark.parametrize(
     ("call", "result", "markup"),
     [

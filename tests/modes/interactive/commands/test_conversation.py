@@ -142,7 +142,7 @@ async def test_who_resumes_what_another_has_open_may_fork_it(tmp_path: Path) -> 
         await other.close()
 
 
-@pytest.mark.trap(218)
+@pytest.mark.behaviour("missing-directory-on-resume")
 async def test_a_session_whose_folder_is_gone_asks_first(tmp_path: Path) -> None:
     async with acting(tmp_path, says("a"), says("b")) as on:
         gone = on.stage.home / "gone"

@@ -53,7 +53,7 @@ def test_without_extensions_there_is_nothing_to_show() -> None:
     assert list(extension_sections([], [], [])) == []
 
 
-@pytest.mark.trap(277)
+@pytest.mark.behaviour("slow-extension-does-not-delay")
 async def test_the_command_shows_those_of_the_session(tmp_path: Path) -> None:
     folder = tmp_path / "home" / ".pi" / "agent" / "extensions"
     folder.mkdir(parents=True)

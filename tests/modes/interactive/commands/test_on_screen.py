@@ -58,7 +58,7 @@ async def test_what_a_dialog_or_a_menu_has_pushed_away_comes_back(tmp_path: Path
         assert [row.strip() for row in play.terminal.tape if "line " in row] == answer.split("\n\n")
 
 
-@pytest.mark.trap(200)
+@pytest.mark.behaviour("drafts-are-kept")
 async def test_a_draft_survives_a_dialog_and_a_question_comes_back_for_another_try(
     tmp_path: Path,
 ) -> None:

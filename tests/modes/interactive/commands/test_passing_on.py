@@ -23,7 +23,7 @@ async def test_the_last_answer_is_copied(tmp_path: Path) -> None:
         assert on.screen.notices[-1] == ("success", "Copied the last answer.")
 
 
-@pytest.mark.trap(204)
+@pytest.mark.behaviour("copy-reports-truth")
 async def test_copying_reports_whether_it_was_confirmed(tmp_path: Path) -> None:
     async with acting(tmp_path, says("the answer")) as on:
         await on.session.prompts.prompt("hi")
@@ -73,7 +73,7 @@ def _share_with(on: Acting, script: str) -> None:
     on.session.settings.override({"share.command": [str(program)]})
 
 
-@pytest.mark.trap(295)
+@pytest.mark.behaviour("shares-do-not-collide")
 async def test_the_shared_address_is_reported_in_full(tmp_path: Path) -> None:
     async with acting(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("hi")

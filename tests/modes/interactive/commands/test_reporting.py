@@ -15,7 +15,7 @@ from tests.modes.interactive.commands.acting import acting
 SECRET = "sk-" + "a1" * 20
 
 
-@pytest.mark.trap(145)
+@pytest.mark.behaviour("dumps-carry-no-keys")
 async def test_a_report_holds_the_words_and_the_session_without_secrets(tmp_path: Path) -> None:
     async with acting(tmp_path, says("a")) as on:
         await on.session.prompts.prompt(f"my key is {SECRET}")
@@ -56,7 +56,7 @@ async def test_doctor_shows_what_the_command_of_that_name_says(tmp_path: Path) -
         assert str(on.stage.agent_dir) in reported
 
 
-@pytest.mark.trap(145)
+@pytest.mark.behaviour("dumps-carry-no-keys")
 async def test_debug_writes_what_the_model_is_shown_without_keys(tmp_path: Path) -> None:
     async with acting(tmp_path, says("a")) as on:
         credentials = json.dumps({"groq": {"type": "api_key", "key": 'a "plain" key'}})

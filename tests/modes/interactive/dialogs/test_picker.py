@@ -60,7 +60,7 @@ def test_moving_choosing_and_own_keys_are_reported() -> None:
     assert watched.heard == [("move", "two"), ("save", "two"), ("pick", "two"), ("cancel", None)]
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 def test_typing_selects_the_best_and_an_empty_list_takes_every_key() -> None:
     watched = Watched("alpha", "beta", "gamma")
     watched.press("down", "down", *"be")

@@ -17,7 +17,7 @@ from pi.tui.text.width import visible_width
 from tests.modes.interactive.extensions.framed import Line, plain
 
 
-@pytest.mark.trap(151)
+@pytest.mark.behaviour("lines-fit-the-terminal")
 @given(st.lists(st.text(st.characters(exclude_categories=["C"]))), st.integers(1, 30))
 def test_no_row_is_wider_than_the_screen(lines: list[str], width: int) -> None:
     assert all(visible_width(row) <= width for row in fitting(lines, width))

@@ -8,7 +8,7 @@ from pi.modes.interactive.theme_selector import built_in
 from tests.modes.interactive.transcript.looks import plain
 
 
-@pytest.mark.trap(182)
+@pytest.mark.behaviour("repeated-status-replaces")
 def test_a_message_takes_the_place_of_the_one_before() -> None:
     notice = TransientNotice(Theme(built_in("dark")))
 

@@ -96,7 +96,7 @@ def test_a_call_is_shown_while_its_arguments_arrive() -> None:
     assert play.rows == [" ✓ write a.txt  2 lines", "   one", "   two"]
 
 
-@pytest.mark.trap(119)
+@pytest.mark.behaviour("late-preview-is-dropped")
 def test_a_late_update_never_replaces_the_end() -> None:
     args = {"path": "a", "edits": []}
     play = Play().hear(

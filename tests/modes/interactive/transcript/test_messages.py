@@ -16,7 +16,7 @@ from pi.tui.text.width import visible_width
 from tests.modes.interactive.transcript.looks import look, plain
 
 
-@pytest.mark.trap(172)
+@pytest.mark.behaviour("user-text-is-literal")
 def test_what_the_user_said_is_shown_as_typed() -> None:
     block = UserBlock(look(), "+ one\n+ two\n\n7. seven\n\nC:\\new \\*")
 
@@ -77,7 +77,7 @@ def test_thoughts_and_words_alternate_with_space_between() -> None:
     assert plain(block, 20) == ["", " hmm", "", " Yes. No."]
 
 
-@pytest.mark.trap(174)
+@pytest.mark.behaviour("toggles-redraw-everything")
 def test_hidden_thoughts_leave_a_word() -> None:
     shared = look()
     block = AnswerBlock(shared)

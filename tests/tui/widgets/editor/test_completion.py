@@ -59,7 +59,7 @@ async def no_wait(seconds: float) -> None:
     await asyncio.sleep(0)
 
 
-@pytest.mark.trap(198)
+@pytest.mark.behaviour("completion-is-debounced")
 async def test_typing_is_debounced(tasks: TaskScope) -> None:
     slow, waits = Slow(), list[float]()
     pause = asyncio.Event()
@@ -79,7 +79,7 @@ async def test_typing_is_debounced(tasks: TaskScope) -> None:
     assert slow.asked == [("@ab", False)]
 
 
-@pytest.mark.trap(198)
+@pytest.mark.behaviour("completion-is-debounced")
 async def test_an_outdated_request_is_cancelled(
     tasks: TaskScope,
 ) -> None:

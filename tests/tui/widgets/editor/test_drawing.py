@@ -29,7 +29,7 @@ def test_the_line_is_painted_and_the_label_is_not() -> None:
     assert border(12, lambda text: f"<{text}>", label="Hi") == "<── >Hi< ──────>"
 
 
-@pytest.mark.trap(197)
+@pytest.mark.behaviour("cursor-at-the-insertion-point")
 def test_the_terminals_cursor_is_where_the_drawn_one_is() -> None:
     assert text_row("abc", 1, TextUnits(), width=9) == f"a{CURSOR_MARKER}\x1b[7mb\x1b[27mc"
     assert text_row("abc", 3, TextUnits(), width=9) == f"abc{CURSOR_MARKER}\x1b[7m \x1b[27m"

@@ -34,7 +34,7 @@ async def completing() -> AsyncIterator[Editor]:
         yield editor
 
 
-@pytest.mark.trap(197, 198)
+@pytest.mark.behaviour("cursor-at-the-insertion-point", "completion-is-debounced")
 async def test_suggestions_open_below_and_the_cursor_stays_in_the_text(completing: Editor) -> None:
     pressed(completing, *"/n")
     await settled()
@@ -42,7 +42,7 @@ async def test_suggestions_open_below_and_the_cursor_stays_in_the_text(completin
     assert shown(completing) == ["─" * 20, "/n| ", "─" * 20, "→ new", "  name"]
 
 
-@pytest.mark.trap(198)
+@pytest.mark.behaviour("completion-is-debounced")
 async def test_enter_means_the_same_before_the_suggestions_are_there(completing: Editor) -> None:
     sent = list[str]()
     completing.on_submit = sent.append
@@ -79,7 +79,7 @@ async def test_taking_a_command_with_enter_submits_it(completing: Editor) -> Non
     assert (sent, completing.get_text()) == (["/model"], "")
 
 
-@pytest.mark.trap(198)
+@pytest.mark.behaviour("completion-is-debounced")
 @pytest.mark.parametrize("key", [CTRL_U, CTRL_W, UNDO, LEFT, SHIFT_ENTER, Paste(text="x").data])
 async def test_destructive_edits_and_moves_close_the_suggestions(
     completing: Editor, key: str

@@ -33,7 +33,7 @@ def test_lines_break_behind_blanks_or_anywhere(line: str, width: int, rows: list
     assert wrapped(line, width) == rows
 
 
-@pytest.mark.trap(195)
+@pytest.mark.behaviour("wide-text-wraps")
 @pytest.mark.parametrize(
     ("line", "width", "rows"),
     [
@@ -49,7 +49,7 @@ def test_wide_characters_break_between_each_other_and_do_not_overflow(
     assert wrapped(line, width) == rows
 
 
-@pytest.mark.trap(193)
+@pytest.mark.behaviour("paste-markers-are-atomic")
 def test_a_marker_is_never_broken() -> None:
     markers = PasteMarkers()
     marker = markers.shorten("x" * 2000)

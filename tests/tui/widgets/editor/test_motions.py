@@ -53,7 +53,7 @@ def test_motions_return_their_targets(motion: Motion, before: str, after: str) -
     assert moved(before, motion) == after
 
 
-@pytest.mark.trap(194)
+@pytest.mark.behaviour("cursor-moves-by-grapheme")
 def test_moves_and_jumps_never_stop_inside_a_grapheme() -> None:
     family, accent = "👨‍👩‍👧", "e\u0301"
 

@@ -130,7 +130,7 @@ async def test_arrows_move_and_escape_closes(tasks: TaskScope) -> None:
     assert press(popup, "\x1b") == "ignored"
 
 
-@pytest.mark.trap(198)
+@pytest.mark.behaviour("completion-is-debounced")
 async def test_a_choice_replaces_only_the_token_before_the_cursor(tasks: TaskScope) -> None:
     document, popup = suggesting(tasks, "compare @note with @notes.txt")
     for _ in " with @notes.txt":
@@ -144,7 +144,7 @@ async def test_a_choice_replaces_only_the_token_before_the_cursor(tasks: TaskSco
     assert document.text == "compare @note with @notes.txt"
 
 
-@pytest.mark.trap(198)
+@pytest.mark.behaviour("completion-is-debounced")
 async def test_what_was_shown_for_an_older_text_is_not_taken(tasks: TaskScope) -> None:
     document, popup = suggesting(tasks, "/n")
     popup.ask()

@@ -26,7 +26,7 @@ def test_the_window_follows_the_cursor() -> None:
     assert (view.above, view.below, view.on_first_row, view.on_last_row) == (0, 0, True, True)
 
 
-@pytest.mark.trap(194)
+@pytest.mark.behaviour("cursor-moves-by-grapheme")
 def test_vertical_moves_keep_the_column_over_shorter_rows() -> None:
     lines = ["abcdef", "x", "日本語"]
     view = viewport(lines, Position(0, 5))

@@ -14,7 +14,7 @@ def words(text: str) -> list[str]:
     return found
 
 
-@pytest.mark.trap(196)
+@pytest.mark.behaviour("word-moves")
 @pytest.mark.parametrize(
     ("text", "found"),
     [

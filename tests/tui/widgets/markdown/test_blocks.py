@@ -59,7 +59,7 @@ def test_a_growing_line_of_code_is_shown() -> None:
     ]
 
 
-@pytest.mark.trap(173)
+@pytest.mark.behaviour("tables-and-lists")
 def test_nested_lists_in_quotes_are_kept() -> None:
     assert drawn("> a\n>\n> - b\n>   - c\n") == ["│ a", "│ ", "│ - b", "│   - c"]
 
@@ -85,7 +85,7 @@ def test_tasks_show_whether_they_are_done() -> None:
     assert drawn("- [x] a\n- [ ] b\n") == ["- [x] a", "- [ ] b"]
 
 
-@pytest.mark.trap(173)
+@pytest.mark.behaviour("tables-and-lists")
 def test_numbers_go_on_after_code() -> None:
     assert drawn("1. a\n```\nx\n```\n2. b\n3. c\n") == [
         "1. a",
@@ -99,7 +99,7 @@ def test_numbers_go_on_after_code() -> None:
     ]
 
 
-@pytest.mark.trap(172)
+@pytest.mark.behaviour("user-text-is-literal")
 def test_markers_can_be_kept_as_typed() -> None:
     typed = replace(PLAIN, keeps_list_markers=True)
 
@@ -115,7 +115,7 @@ def test_a_rule_goes_across() -> None:
     assert [visible_width(row) for row in drawn("---\n", 30) + drawn("---\n", 200)] == [30, 80]
 
 
-@pytest.mark.trap(151)
+@pytest.mark.behaviour("lines-fit-the-terminal")
 @pytest.mark.parametrize("width", range(1, 14))
 def test_what_is_nested_fits_the_narrowest_screen(width: int) -> None:
     source = "> > - a word\n> >   ```\n> >   code here\n> >   ```\n" + "1. " * 9 + "日本\n"

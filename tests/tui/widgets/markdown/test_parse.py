@@ -188,7 +188,7 @@ def test_addresses_are_links_but_not_inside_of_links_and_code() -> None:
     ]
 
 
-@pytest.mark.trap(172)
+@pytest.mark.behaviour("user-text-is-literal")
 def test_backslashes_can_be_kept() -> None:
     assert blocks(r"a\*b\\c\d", keep_backslashes=True) == [paragraph("a", r"\*b", r"\\c\d")]
     assert blocks(r"a\*b") == [paragraph("a", "*b")]
@@ -218,7 +218,7 @@ def test_character_references_cannot_inject_controls() -> None:
     ]
 
 
-@pytest.mark.trap(163)
+@pytest.mark.behaviour("long-content-does-not-overflow")
 @pytest.mark.parametrize("source", [">" * 3000 + " deep", "- " * 3000 + "deep", "[" * 3000])
 def test_deep_nesting_does_not_overflow(source: str) -> None:
     assert len(blocks(source)) == 1

@@ -164,7 +164,7 @@ blocks = st.one_of(
 )
 
 
-@pytest.mark.trap(153)
+@pytest.mark.behaviour("committed-rows-are-final")
 @given(
     st.lists(blocks, min_size=1, max_size=3).map("\n\n".join),
     st.integers(1, 60),

@@ -112,7 +112,7 @@ class ReferenceProvider:
         return True
 
 
-MOST_FILES = 200_000
+MAX_FILES = 200_000
 """Maximum number of offered paths; ranking more on every key is slow."""
 SILENCE = 3.0
 """Seconds until another way of listing files is tried."""
@@ -126,7 +126,7 @@ def suggestions(
     listing = FileListing(programs, home=host.home, silence=SILENCE)
     paths = PathProvider(cwd, host.home)
     files = FileProvider(
-        ProjectFiles(partial(listing.below, most=MOST_FILES), cwd, host.clock.monotonic), paths
+        ProjectFiles(partial(listing.below, most=MAX_FILES), cwd, host.clock.monotonic), paths
     )
     known = CommandProvider(lambda: _commands(port, commands))
     references = ReferenceProvider(port.extensions.references)

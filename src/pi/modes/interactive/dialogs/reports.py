@@ -171,7 +171,9 @@ class SessionUsage(Record):
 
 def usage_of(entries: Sequence[Entry], context: ContextUsage | None) -> SessionUsage:
     """Returns the usage of all answers of a session, on all branches."""
-    return SessionUsage(totals=sum_usage(entries), answers=tuple(_answers(entries)), context=context)
+    return SessionUsage(
+        totals=sum_usage(entries), answers=tuple(_answers(entries)), context=context
+    )
 
 
 def tokens(count: float) -> str:

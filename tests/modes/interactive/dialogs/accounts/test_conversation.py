@@ -100,7 +100,7 @@ async def test_a_question_can_be_taken_back() -> None:
     assert watched.heard == [("cancel",)]
 
 
-@pytest.mark.trap(207)
+@pytest.mark.behaviour("masked-input-leaves-nothing")
 async def test_a_secret_is_shown_nowhere() -> None:
     watched = Watched()
     asked = asyncio.create_task(watched.ui.ask(LoginPrompt(kind="secret", message="Key:")))

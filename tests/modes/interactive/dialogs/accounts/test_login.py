@@ -104,7 +104,7 @@ async def test_a_device_code_is_shown_and_can_be_copied(tmp_path: Path) -> None:
     assert (screen.copied, accounts.got) == (["AB-12"], ["two"])
 
 
-@pytest.mark.trap(207)
+@pytest.mark.behaviour("masked-input-leaves-nothing")
 async def test_a_key_is_typed_unseen(tmp_path: Path) -> None:
     accounts = Accounts()
     screen = screen_with(tmp_path, accounts)

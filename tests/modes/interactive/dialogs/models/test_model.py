@@ -41,7 +41,7 @@ async def test_the_current_model_is_first_and_rows_have_badges(tmp_path: Path) -
     assert await asked is None
 
 
-@pytest.mark.trap(208)
+@pytest.mark.behaviour("selectors")
 async def test_the_best_match_is_selected_while_typing(tmp_path: Path) -> None:
     screen = screen_with(tmp_path)
     asked = asyncio.create_task(pick_model(screen))

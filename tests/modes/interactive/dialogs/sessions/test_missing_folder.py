@@ -25,7 +25,7 @@ async def test_a_folder_that_is_there_asks_nothing(tmp_path: Path) -> None:
     assert await confirm_missing_folder(screen, kept(tmp_path, ""), "/here")
 
 
-@pytest.mark.trap(218)
+@pytest.mark.behaviour("missing-directory-on-resume")
 async def test_a_folder_that_is_gone_asks_where_to_go_on(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     for keys, expected in ((["enter"], True), (["escape"], False)):

@@ -66,7 +66,7 @@ def _words(session: AgentSession) -> list[str]:
     return [words for message in session.messages if (words := getattr(message, "text", ""))]
 
 
-@pytest.mark.trap(200)
+@pytest.mark.behaviour("drafts-are-kept")
 async def test_a_draft_is_not_lost_to_the_tree(tmp_path: Path) -> None:
     async with talk(tmp_path) as (_, screen):
         screen.editor_text = "my draft"

@@ -63,7 +63,7 @@ def test_labels_show_the_local_time(stored: str, shown: str) -> None:
     assert drawn(view, 60, times=True) == [f"[here {shown}] user: hello"]
 
 
-@pytest.mark.trap(227)
+@pytest.mark.behaviour("tree-view-filters")
 def test_entries_of_many_branches_stay_readable() -> None:
     nodes = [node("root", ROOT)]
     for depth in range(1, 60):
