@@ -262,7 +262,7 @@ def _sessions(host: Machine, cwd: Path, settings: Settings) -> CheckResult:
             level="broken", topic="sessions", text=problem.message, advice=problem.hint
         )
     folder = session_directory(host.agent_dir, str(cwd), custom=custom)
-    count = len(SessionCatalog(host.agent_dir, custom=custom).of_project(str(cwd)))
+    count = len(SessionCatalog(host.agent_dir, custom=custom).in_directory(str(cwd)))
     if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):
         advice = "Make it yours, or choose another one with --session-dir."
         return CheckResult(

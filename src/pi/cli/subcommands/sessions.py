@@ -114,7 +114,7 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
 
 def _list(search: str, arguments: Arguments, catalog: SessionCatalog, cwd: Path) -> None:
     everywhere = arguments.switch("all")
-    sessions = catalog.everywhere() if everywhere else catalog.of_project(str(cwd))
+    sessions = catalog.in_all_directories() if everywhere else catalog.in_directory(str(cwd))
     excerpts: dict[Path, str] = {}
     if search and arguments.switch("texts"):
         passages = search_texts(search, sessions)
@@ -139,7 +139,7 @@ def _only(wanted: str, catalog: SessionCatalog, cwd: Path) -> ListedSession:
     To change the wrong one would be worse than to ask again; only of sessions with the same id,
     which projects may have, that of this folder is meant.
     """
-    everywhere = catalog.everywhere()
+    everywhere = catalog.in_all_directories()
     path = cwd / expand_home(wanted)
     exact = [each for each in everywhere if each.facts.id == wanted or each.path == path]
     here = [each for each in exact if is_same_directory(each.facts.cwd, str(cwd))]

@@ -47,7 +47,7 @@ class HostedControl:
         self, *, parent_session: str | None = None, setup: Setup | None = None
     ) -> Cancelled:
         """Begin a new session; ``setup`` is given it before anything is said there."""
-        self._core.agent.must_be_idle()
+        self._core.agent.require_idle()
         done = await self._parts.sessions.new(parent_session)
         if setup is not None and not done.cancelled:
             await maybe_await(setup(self._core.log))
@@ -55,20 +55,20 @@ class HostedControl:
 
     async def fork(self, entry_id: str, *, position: Literal["before", "at"] = "before") -> Any:
         """Go on in a copy of what led to an entry."""
-        self._core.agent.must_be_idle()
+        self._core.agent.require_idle()
         if position == "before":
             return await self._parts.sessions.fork(entry_id)
         return await self._parts.sessions.fork_at(entry_id)
 
     async def switch_session(self, path: Path | str) -> Cancelled:
         """Go on with the session of a file."""
-        self._core.agent.must_be_idle()
+        self._core.agent.require_idle()
         done = await self._parts.sessions.switch(Path(path))
         return Cancelled(cancelled=done.cancelled)
 
     async def navigate_tree(self, entry_id: str, **how: Unpack[TreeOptions]) -> Any:
         """Go on after another entry of this session."""
-        self._core.agent.must_be_idle()
+        self._core.agent.require_idle()
         return await self._parts.tree.go_to(
             entry_id,
             summarize=how.get("summarize", False),
@@ -79,7 +79,7 @@ class HostedControl:
 
     async def reload(self) -> None:
         """Read settings, resources and extensions again."""
-        self._core.agent.must_be_idle()
+        self._core.agent.require_idle()
         await self._reload()
 
     def when_idle(
@@ -98,7 +98,7 @@ class HostedControl:
 
     async def open_replica(self, header: Json, remote: Remote) -> Replica | None:
         """Show a session that runs elsewhere; ``None`` if an extension wants to stay here."""
-        self._core.agent.must_be_idle()
+        self._core.agent.require_idle()
         elsewhere = RemoteSession(remote)
         if not await self._parts.sessions.show(header, elsewhere):
             return None

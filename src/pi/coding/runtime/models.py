@@ -235,7 +235,7 @@ def discover_models(
         )
 
     own = OwnModels(host, made)
-    return ModelRegistry(made(own.custom), offline=host.offline, read_again=own.bring)
+    return ModelRegistry(made(own.custom), offline=host.offline, reload=own.bring)
 
 
 def credential_store(host: Machine) -> AuthStorage:

@@ -117,14 +117,14 @@ class SessionManager:
     ) -> Listed:
         """The sessions of a working directory, the one that was used last first."""
         shelf = _shelf(cwd, session_dir, agent_dir)
-        return _catalog(shelf, agent_dir).of_project(shelf.cwd)
+        return _catalog(shelf, agent_dir).in_directory(shelf.cwd)
 
     @staticmethod
     def list_all(
         session_dir: Path | str | None = None, *, agent_dir: Path | str | None = None
     ) -> Listed:
         """The sessions of all working directories."""
-        return session_catalog(agent_dir, session_dir=session_dir).everywhere()
+        return session_catalog(agent_dir, session_dir=session_dir).in_all_directories()
 
     @staticmethod
     def find_by_id(

@@ -71,7 +71,7 @@ class ModelSelection:
 
     async def discover(self) -> None:
         """Read ``models.json`` again, and ask the model servers of this machine what they serve."""
-        self._core.registry.read_again()
+        self._core.registry.reload()
         await self._core.registry.discover_local()
 
     async def find_somebody(self) -> None:
@@ -149,7 +149,7 @@ class ModelSelection:
         """What a pattern means, also if ``models.json`` has come to say it a moment ago."""
         choice = self._core.registry.resolve(pattern)
         if choice is None:
-            self._core.registry.read_again()
+            self._core.registry.reload()
             choice = self._core.registry.resolve(pattern)
         return choice
 

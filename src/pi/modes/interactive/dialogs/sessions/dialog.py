@@ -86,9 +86,9 @@ class _Browsing:
         """Read which sessions there are, unless others are wanted by the time they are read."""
         catalog, cwd, everywhere = self._where.catalog, self._where.cwd, self._everywhere
         if everywhere:
-            sessions = await asyncio.to_thread(catalog.everywhere)
+            sessions = await asyncio.to_thread(catalog.in_all_directories)
         else:
-            sessions = await asyncio.to_thread(catalog.of_project, cwd)
+            sessions = await asyncio.to_thread(catalog.in_directory, cwd)
         if everywhere != self._everywhere:
             return
         self._sessions = sessions
