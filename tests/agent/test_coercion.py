@@ -25,8 +25,8 @@ def walked(schema: Json, value: Any, *, fill_defaults: bool = True) -> tuple[Any
     """The value as it became, and the problems."""
     walk = Coercion(FlatSchemas(schema), fill_defaults=fill_defaults)
     result = walk.apply(value, schema)
-    places = [".".join(map(str, problem.place)) for problem in walk.problems]
-    reported = [f"{at}: {p.message}" for at, p in zip(places, walk.problems, strict=True)]
+    places = [".".join(map(str, problem.place)) for problem in walk.issues]
+    reported = [f"{at}: {p.message}" for at, p in zip(places, walk.issues, strict=True)]
     return result, reported
 
 

@@ -9,7 +9,7 @@ from msgspec import field
 
 from pi.agent.tools.argument_values import (
     ArgumentIssue,
-    decoding_problems,
+    decoding_issues,
     kind_of,
     literal,
     report,
@@ -108,7 +108,7 @@ def test_what_msgspec_says_becomes_a_problem_at_its_place(
 ) -> None:
     with pytest.raises(msgspec.ValidationError) as failure:
         msgspec.convert(value, Point)
-    assert decoding_problems(failure.value) == [expected]
+    assert decoding_issues(failure.value) == [expected]
 
 
 def test_what_pydantic_says_becomes_problems_at_their_places() -> None:
@@ -116,6 +116,6 @@ def test_what_pydantic_says_becomes_problems_at_their_places() -> None:
         def errors(self) -> list[dict[str, Any]]:
             return [{"loc": ("a", 0), "msg": "Input should be shorter", "type": "x"}]
 
-    assert decoding_problems(Refusal()) == [
+    assert decoding_issues(Refusal()) == [
         ArgumentIssue(place=("a", 0), message="Input should be shorter")
     ]

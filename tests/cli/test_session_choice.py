@@ -151,5 +151,5 @@ def test_resume_of_a_session_of_another_folder_asks_before_it_is_forked(tmp_path
     "flag", ["--continue", "--session abc", "--session-id abc", "--resume abc", "--resume"]
 )
 def test_what_is_not_kept_cannot_be_found_again(tmp_path: Path, flag: str) -> None:
-    with pytest.raises(PiError, match="needs sessions that are saved"):
+    with pytest.raises(PiError, match="needs saved sessions"):
         Chosen(tmp_path, flag).on(SessionLocation(None, HERE, pytest.fail))

@@ -180,7 +180,7 @@ class Agent:
 
     async def continue_(self) -> Next:
         """Continue the conversation; its last message must be a user message or a tool result."""
-        self.must_be_idle()
+        self.require_idle()
         last = self._projection.messages(self._conversation.messages())[-1:]
         if not last or not isinstance(last[0], UserMessage | ToolResultMessage):
             raise CannotContinue("There is nothing to answer: the last message is not a question.")
@@ -211,13 +211,13 @@ class Agent:
 
     async def wait_for_idle(self) -> None:
         """Wait until no run is active and all listeners have handled its last event."""
-        self._not_from_inside("wait for the end of the run")
+        self._refuse_inside_run("wait for the end of the run")
         while self._task is not None:
             await asyncio.wait({self._task})
 
-    def must_be_idle(self) -> None:
+    def require_idle(self) -> None:
         """Raise ``AgentBusy`` during a run, ``WouldDeadlock`` from inside it."""
-        self._not_from_inside("start work that needs the run to end")
+        self._refuse_inside_run("start work that needs the run to end")
         if self._task is not None:
             raise AgentBusy(
                 "Agent is already processing a prompt.",
@@ -229,7 +229,7 @@ class Agent:
 
         Prompt and tools stay. Raises ``AgentBusy`` during a run.
         """
-        self.must_be_idle()
+        self.require_idle()
         self._conversation = MemoryConversation() if conversation is None else conversation
         self.inbox.clear()
         self.progress.error = None
@@ -280,7 +280,7 @@ class Agent:
     # ---------------------------------------------------------------------------------------------
 
     async def _run(self, prompts: tuple[AgentMessage, ...]) -> Next:
-        self.must_be_idle()
+        self.require_idle()
         self.progress.error = None
         self._abort = abort = Abort(self._clock)
         self._task = task = asyncio.get_running_loop().create_task(
@@ -354,7 +354,7 @@ class Agent:
             return user_message(message, images, now_ms=self._clock.now_ms())
         return message
 
-    def _not_from_inside(self, what: str) -> None:
+    def _refuse_inside_run(self, what: str) -> None:
         if self._abort in _inside.get():
             raise WouldDeadlock(
                 f"Cannot {what} from inside the run.",

@@ -135,7 +135,7 @@ class Projection:
 
     def messages(self, log: Sequence[AgentMessage]) -> Sequence[Message]:
         """Return the messages for a request; always includes the instructions in the log."""
-        self._look_at(log)
+        self._update(log)
         if self._transform is not None:
             shown = _as_sent(self._convert(self._transform(log)))
             return with_instructions(shown, self._instructions)
@@ -145,10 +145,10 @@ class Projection:
 
     def instructions(self, log: Sequence[AgentMessage]) -> Sequence[SystemMessage]:
         """Return the system messages in the log."""
-        self._look_at(log)
+        self._update(log)
         return self._instructions
 
-    def _look_at(self, log: Sequence[AgentMessage]) -> None:
+    def _update(self, log: Sequence[AgentMessage]) -> None:
         """Process new messages of the log; all of them if it is a different log."""
         if log is not self._log or len(log) < self._seen:
             self._log, self._seen, self._instructed = log, 0, False

@@ -71,8 +71,10 @@ class Loop:
         """Run turns until there is nothing left to do; returns the last turn."""
         context = self._context
         await context.emit(AgentStart())
-        turn = await self._turn(chain(prompts, self._taken(context.inbox.drain_steering())))
-        while (messages := self._goes_on_with(turn)) is not None:
+        turn = await self._turn(
+            chain(prompts, self._take_until_abort(context.inbox.drain_steering()))
+        )
+        while (messages := self._next_messages(turn)) is not None:
             turn.next = await prepare(turn.next, context.abort)
             if turn.next.action == "stop":
                 break
@@ -86,7 +88,7 @@ class Loop:
         try:
             turn = await self._take_turn(messages)
         except Exception as error:
-            turn = await self._break_off(error)
+            turn = await self._fail_turn(error)
         await self._context.emit(TurnEnd(message=turn.answered.message, tool_results=turn.results))
         return turn
 
@@ -97,7 +99,7 @@ class Loop:
         turn = Turn(await self._answering.answer(context.request()))
         turn.next = turn.answered.next
         try:
-            self._keep(turn.answered.message)
+            self._store(turn.answered.message)
         finally:  # subscribers that saw the start also see the end, even if storing failed
             await context.emit(MessageEnd(message=turn.answered.message))
         if turn.outcome == "completed" and turn.answered.message.tool_calls:
@@ -130,23 +132,23 @@ class Loop:
         turn.terminated, turn.next = batch.terminates, batch.next
         turn.results = tuple([await self._deliver(result) for result in turn.results])
 
-    async def _break_off(self, bug: Exception) -> Turn:
+    async def _fail_turn(self, error: Exception) -> Turn:
         """End a turn that failed with an error message in place of the response."""
-        log.error("a turn failed", exc_info=bug)
+        log.error("a turn failed", exc_info=error)
         context = self._context
         reason: Literal["aborted", "error"] = "aborted" if context.abort.requested else "error"
         message = failed_message(
-            context.model(), reason, str(bug) or repr(bug), now_ms=context.clock.now_ms()
+            context.model(), reason, str(error) or repr(error), now_ms=context.clock.now_ms()
         )
         try:
-            self._keep(message)
+            self._store(message)
         except Exception:
             log.exception("the error message could not be stored")
         await context.emit(MessageStart(message=message))
         await context.emit(MessageEnd(message=message))
         return Turn(ModelResponse(message))
 
-    def _goes_on_with(self, turn: Turn) -> Iterator[AgentMessage] | None:
+    def _next_messages(self, turn: Turn) -> Iterator[AgentMessage] | None:
         """Return the messages of the next turn; ``None`` if there is no next turn."""
         inbox = self._context.inbox
         if turn.next.action == "stop" or turn.next.opens_run or turn.terminated:
@@ -155,14 +157,14 @@ class Loop:
             # Cancelled tools get one last turn, which fails at once.
             return iter(()) if turn.results else None
         if turn.next.action == "again" or turn.results:
-            return self._taken(inbox.drain_steering())
+            return self._take_until_abort(inbox.drain_steering())
         if turn.outcome != "completed":
             return None
         if inbox.steering:
-            return self._taken(inbox.drain_steering())
-        return self._taken(inbox.drain_follow_up()) if inbox.follow_ups else None
+            return self._take_until_abort(inbox.drain_steering())
+        return self._take_until_abort(inbox.drain_follow_up()) if inbox.follow_ups else None
 
-    def _taken(self, queue: Iterator[AgentMessage]) -> Iterator[AgentMessage]:
+    def _take_until_abort(self, queue: Iterator[AgentMessage]) -> Iterator[AgentMessage]:
         """Take from a queue until an abort: a run that ends must not consume messages."""
         while not self._context.abort.requested and (message := next(queue, None)) is not None:
             yield message
@@ -172,12 +174,12 @@ class Loop:
         if self._context.inbox.take_changed():
             await self._context.emit(self._context.inbox.update())
         message = await self._context.finish(message)
-        self._keep(message)
+        self._store(message)
         await self._context.emit(MessageStart(message=message))
         await self._context.emit(MessageEnd(message=message))
         return message
 
-    def _keep(self, message: AgentMessage) -> None:
+    def _store(self, message: AgentMessage) -> None:
         self._context.conversation.append(message)
         self._added.append(message)
 
@@ -194,7 +196,7 @@ class AgentRun:
         await self._begin()
         while True:
             turn = await Loop(context).run(prompts)
-            ended = await self._ended(turn)
+            ended = await self._settle(turn)
             if ended.action == "stop" or context.abort.requested:  # overrides all other decisions
                 break
             if ended.action == "again":
@@ -216,7 +218,7 @@ class AgentRun:
         if first.action == "stop":
             raise PromptRefused(first.reason or "The prompt was rejected by a policy.")
 
-    async def _ended(self, turn: Turn) -> Next:
+    async def _settle(self, turn: Turn) -> Next:
         """Return the policies' decision after a run."""
         context, decision = self._context, turn.next
         if decision.opens_run:

@@ -115,19 +115,19 @@ class ResponseReader:
     async def answer(self, request: Request) -> ModelResponse:
         """Send a request, emit its events, and return the response to store."""
         try:
-            request = await self._agreed(request)
+            request = await self._apply_policies(request)
         except Aborted:
             return await self._unasked(request, "error", ABORTED_EARLY)
         except StopRun as stop:
             answered = await self._unasked(request, "aborted", stop.reason)
             answered.next = stop.next
             return answered
-        answered = await self._listen(self._ask(request))
+        answered = await self._read_stream(self._ask(request))
         if answered.message.stop_reason != "aborted" or answered.next.claimed:
             await self._revise(answered)
         return answered
 
-    async def _agreed(self, request: Request) -> Request:
+    async def _apply_policies(self, request: Request) -> Request:
         for policy in self._policies:
             try:
                 changed = await self._abort.wait(partial(policy.before_request, request))
@@ -137,13 +137,13 @@ class ResponseReader:
                 log.exception("%s failed before a request", type(policy).__name__)
                 continue
             if changed.messages is not request.messages:
-                changed = _instructed(changed, request, policy)
+                changed = _with_instructions(changed, request, policy)
             request = changed
         if self._abort.requested:
             raise Aborted
         return request
 
-    async def _listen(self, stream: EventStream) -> ModelResponse:
+    async def _read_stream(self, stream: EventStream) -> ModelResponse:
         emit, watchers = self._emit, self._watchers
         answer_so_far = partial(getattr, stream, "partial")
         started = False
@@ -159,7 +159,7 @@ class ResponseReader:
                                 watchers = _watch(watchers, event, answer_so_far)
                         elif isinstance(event, Start):
                             started = True
-                            await emit(MessageStart(message=_begun(stream.partial)))
+                            await emit(MessageStart(message=_without_content(stream.partial)))
                             continue
                         elif isinstance(event, (Done, Failed)):
                             continue  # the final message carries the same error
@@ -231,7 +231,7 @@ def failed_message(
     )
 
 
-def _begun(message: AssistantMessage) -> AssistantMessage:
+def _without_content(message: AssistantMessage) -> AssistantMessage:
     """Return the message without content, whatever has arrived already."""
     return AssistantMessage(
         api=message.api,
@@ -263,7 +263,7 @@ def _watch(
     return still
 
 
-def _instructed(changed: Request, request: Request, policy: Policy) -> Request:
+def _with_instructions(changed: Request, request: Request, policy: Policy) -> Request:
     """Restore the instructions of ``request`` if ``policy`` dropped all of them."""
     said = [message for message in request.messages if isinstance(message, SystemMessage)]
     messages = with_instructions(changed.messages, said)

@@ -116,7 +116,7 @@ class ToolBatch:
         self._clock = clock
         self._abort = Abort(clock)
         self._running: dict[asyncio.Task[None], ToolCall] = {}
-        self._quiet = asyncio.Event()
+        self._all_done = asyncio.Event()
         self._ended: dict[str, ToolResult] = {}
         self._busy: dict[str, Ended] = {}
         self.next = Next()
@@ -131,12 +131,12 @@ class ToolBatch:
         )
         async with self._events:
             try:
-                allowed = []
+                approved = []
                 for call in calls:
-                    allowed += await self._begin(call)
+                    approved += await self._begin(call)
                     if alone:
-                        await self._run_all(allowed)
-                await self._run_all(allowed)
+                        await self._run_all(approved)
+                await self._run_all(approved)
             finally:
                 self.cancel()  # no task outlives the batch
         return [self._message(call) for call in calls]
@@ -165,7 +165,7 @@ class ToolBatch:
         )
         await self._events.drain()
         try:
-            return [await self._allowed(call)]
+            return [await self._approve(call)]
         except ToolRefused as refusal:
             self._end(call, _error(refusal.message, terminate=refusal.terminate))
         except ToolFailed as error:
@@ -177,28 +177,28 @@ class ToolBatch:
             self._end(call, _error(ABORTED))
         return []
 
-    async def _allowed(self, asked: ToolCall) -> ApprovedCall:
+    async def _approve(self, asked: ToolCall) -> ApprovedCall:
         """Validate the call and ask the policies; raises if it must not run."""
         call = asked
         if self._abort.requested:
             raise Aborted
         if self._answer.stop_reason == "length":
             raise ToolFailed(CUT_OFF)
-        if problem := _broken(call, self._answer):
-            raise ToolFailed(problem)
+        if reason := _broken(call, self._answer):
+            raise ToolFailed(reason)
         tool = self._tools.get(call.name)
         if tool is None:
             known = ", ".join(sorted(self._tools)) or "none"
             raise ToolFailed(f"Tool {call.name} not found. Available tools: {known}")
         arguments, paths = _validated(tool, call.arguments)
         for policy in self._policies:
-            changed = await self._asked(policy, call)
+            changed = await self._ask_policy(policy, call)
             if changed is not call:
                 call = replace(call, arguments=changed.arguments)
                 arguments, paths = _validated(tool, call.arguments)
         return ApprovedCall(asked=asked, call=call, tool=tool, arguments=arguments, paths=paths)
 
-    async def _asked(self, policy: Policy, call: ToolCall) -> ToolCall:
+    async def _ask_policy(self, policy: Policy, call: ToolCall) -> ToolCall:
         try:
             return await self._abort.wait(partial(policy.before_tool, call))
         except (ToolRefused, StopRun, Aborted):
@@ -209,9 +209,9 @@ class ToolBatch:
 
     # While it runs -------------------------------------------------------------------------------
 
-    async def _run_all(self, allowed: list[ApprovedCall]) -> None:
+    async def _run_all(self, approved: list[ApprovedCall]) -> None:
         """Run calls concurrently; each waits for earlier calls that change the same files."""
-        for work in allowed:
+        for work in approved:
             if self._abort.requested:
                 self._end(work.call, _error(ABORTED))
                 continue
@@ -220,11 +220,11 @@ class ToolBatch:
             )
             self._running[task] = work.call
             task.add_done_callback(self._finished)
-        allowed.clear()
+        approved.clear()
         if self._running:
-            self._quiet.clear()
+            self._all_done.clear()
             with suppress(Aborted):
-                await self._abort.wait(self._quiet.wait, grace=CLEAN_UP_SECONDS)
+                await self._abort.wait(self._all_done.wait, grace=CLEAN_UP_SECONDS)
         for task, call in self._running.items():
             log.warning("tool %s did not stop after cancellation; abandoned", call.name)
             task.cancel()
@@ -236,7 +236,7 @@ class ToolBatch:
         if call is not None and task.cancelled():  # cancelled before its first step
             self._end(call, _error(ABORTED))
         if not self._running:
-            self._quiet.set()
+            self._all_done.set()
 
     def _line_up(self, work: ApprovedCall) -> tuple[list[Ended], Ended]:
         """Return the calls to wait for, and the future that marks the end of this one."""
@@ -254,7 +254,7 @@ class ToolBatch:
             result = _error(ABORTED)
         finally:
             ended.set_result(None)
-        self._end(work.call, await self._revised(work.call, result))
+        self._end(work.call, await self._apply_after_tool(work.call, result))
 
     async def _run_tool(self, work: ApprovedCall) -> ToolResult:
         asked = work.asked
@@ -286,7 +286,7 @@ class ToolBatch:
 
     # After it has run ----------------------------------------------------------------------------
 
-    async def _revised(self, call: ToolCall, result: ToolResult) -> ToolResult:
+    async def _apply_after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
         for policy in self._policies:
             try:
                 result = await policy.after_tool(call, result)

@@ -43,7 +43,7 @@ class Query(Event):
         """Return the query with ``answer`` applied."""
         raise TypeError(f"{type(self).__name__} takes no answers")
 
-    def after_failure(self, problem: Exception) -> Self:
+    def after_failure(self, error: Exception) -> Self:
         """Return the query after a handler failed; the default is unchanged."""
         return self
 
@@ -100,8 +100,8 @@ class Bus:
         return question
 
 
-def _log_failure(owner: str, event: Event, problem: Exception) -> None:
-    log.error("a handler of %s failed during %s", owner, type(event).__name__, exc_info=problem)
+def _log_failure(owner: str, event: Event, error: Exception) -> None:
+    log.error("a handler of %s failed during %s", owner, type(event).__name__, exc_info=error)
 
 
 T = TypeVar("T")

@@ -45,7 +45,7 @@ def delay_ms(attempt: int, failure: ProviderError | None, settings: RetrySetting
     return min(delay, settings.max_agent_delay_ms)
 
 
-def asks_for_too_long_a_wait(failure: ProviderError | None, settings: RetrySettings) -> bool:
+def exceeds_delay_limit(failure: ProviderError | None, settings: RetrySettings) -> bool:
     """Whether the server requests a longer delay than ``settings`` allow."""
     hinted = failure.retry_after if isinstance(failure, RateLimited) else None
     return hinted is not None and round(hinted * 1000) > settings.max_agent_delay_ms
@@ -125,7 +125,7 @@ class RetryPolicy(Policy):
         """Cancel the scheduled retry; its end event has been emitted on return."""
         if self._waiting is not None:
             self._waiting.request()
-            await self._over(success=False, error=CANCELLED)
+            await self._emit_end(success=False, error=CANCELLED)
 
     async def at_boundary(self, at: Boundary) -> Next:
         """After a retryable failure: a new run, unless another policy has claimed the boundary."""
@@ -134,11 +134,11 @@ class RetryPolicy(Policy):
         if at.kind != "turn" or at.answer is None or at.next.claimed:
             return at.next
         if at.outcome != "error":
-            await self._over(success=at.outcome == "completed", error=CANCELLED)
+            await self._emit_end(success=at.outcome == "completed", error=CANCELLED)
             return at.next
         wait = delay_ms(self._attempt + 1, at.error, self._settings())
         if wait is None:
-            await self._over(success=False, error=at.answer.error_message or "")
+            await self._emit_end(success=False, error=at.answer.error_message or "")
             return at.next
         self._attempt += 1
         prepare = partial(self._prepare, at.answer, wait)
@@ -157,14 +157,14 @@ class RetryPolicy(Policy):
         try:
             await self._waiting.wait(partial(self._clock.sleep, wait / 1000))
         except (Aborted, asyncio.CancelledError) as end:
-            await self._over(success=False, error=CANCELLED)
+            await self._emit_end(success=False, error=CANCELLED)
             if isinstance(end, Aborted):  # only the retry is cancelled; the run ends in order
                 raise StopRun(CANCELLED) from None
             raise
         finally:
             self._waiting = None
 
-    async def _over(self, *, success: bool, error: str) -> None:
+    async def _emit_end(self, *, success: bool, error: str) -> None:
         """Emit the end of a retry, if one was active."""
         attempt, self._attempt = self._attempt, 0
         if attempt:

@@ -29,19 +29,19 @@ def test_what_is_added_changed_and_removed_is_known_when_it_is_read_again(tmp_pa
     assert not registry.has_auth("mine")
 
     stage.write(FILE, mine("a"))
-    registry.read_again()
+    registry.reload()
     assert registry.find("mine", "a") is not None
     assert registry.has_auth("mine")
 
     stage.write(FILE, mine("b", baseUrl="http://127.0.0.1:8/v1"))
-    registry.read_again()
+    registry.reload()
     assert registry.find("mine", "a") is None
     found = registry.find("mine", "b")
     assert found is not None
     assert found.base_url == "http://127.0.0.1:8/v1"
 
     stage.write(FILE, '{"providers": {}}')
-    registry.read_again()
+    registry.reload()
     assert registry.find("mine", "b") is None
     assert stage.reports == []
 
@@ -52,8 +52,8 @@ def test_a_file_that_became_invalid_is_reported_once_and_changes_nothing(tmp_pat
     registry = discover_models(stage.host, stage.cwd)
 
     stage.write(FILE, "{broken")
-    registry.read_again()
-    registry.read_again()
+    registry.reload()
+    registry.reload()
 
     assert len(stage.reports) == 1
     assert "Failed to parse models.json" in stage.reports[0]
@@ -65,7 +65,7 @@ def test_a_file_that_became_unreadable_is_reported(tmp_path: Path) -> None:
     registry = discover_models(stage.host, stage.cwd)
     (stage.host.agent_dir / "models.json").mkdir(parents=True)
 
-    registry.read_again()
+    registry.reload()
 
     assert stage.reports[0].startswith("Warning: ")
 

@@ -89,7 +89,7 @@ async def test_unknown_fields_of_a_line_are_kept(tmp_path: Path) -> None:
         await replica.receive(FeedItem(seq=1, kind="entry", data=line))
 
         assert lines(here) == [line.encode()]
-        with pytest.raises(SessionProblem, match="no entry"):
+        with pytest.raises(SessionProblem, match="Invalid session entry"):
             await replica.receive({"kind": "entry", "data": "[]"})
         await replica.receive({"kind": "later version", "data": 1})
         await replica.receive({"kind": "event", "data": {"type": "later event"}})
@@ -204,7 +204,7 @@ async def test_an_extension_may_prefer_to_stay(tmp_path: Path) -> None:
 async def test_what_has_no_header_is_no_session(tmp_path: Path) -> None:
     async with playing(tmp_path) as play:
         before = play.session.session_id
-        with pytest.raises(SessionProblem, match="no header"):
+        with pytest.raises(SessionProblem, match="Invalid session header"):
             await play.host.session.control.open_replica({"id": 1}, FakeRemote())
 
         assert play.session.session_id == before

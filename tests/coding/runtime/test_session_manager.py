@@ -145,7 +145,7 @@ def test_settings_name_the_folder_of_sessions(folders: Folders, *, trusted: bool
     assert path.parent == folders.cwd / ("theirs" if trusted else "kept")
     assert [session.path for session in SessionManager.list(folders.cwd)] == [path]
     assert session_location(folders.cwd).directory == path.parent
-    listed = session_catalog(cwd=folders.cwd).everywhere()
+    listed = session_catalog(cwd=folders.cwd).in_all_directories()
     assert [session.path for session in listed] == [path]
 
 

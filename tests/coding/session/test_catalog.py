@@ -29,21 +29,21 @@ def test_sessions_of_a_project_and_of_all_are_listed_the_latest_first(tmp_path: 
     keep(location(tmp_path, THERE, at=2), "x", id="other")
     catalog = SessionCatalog(tmp_path)
 
-    assert ids(catalog.of_project(HERE)) == ["new", "old"]
-    assert ids(catalog.everywhere()) == ["new", "other", "old"]
+    assert ids(catalog.in_directory(HERE)) == ["new", "old"]
+    assert ids(catalog.in_all_directories()) == ["new", "other", "old"]
 
 
 def test_where_there_are_no_sessions_the_list_is_empty(tmp_path: Path) -> None:
     catalog = SessionCatalog(tmp_path)
 
-    assert (catalog.of_project(HERE), catalog.everywhere()) == ([], [])
+    assert (catalog.in_directory(HERE), catalog.in_all_directories()) == ([], [])
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_session_is_listed_with_its_file_and_size(tmp_path: Path) -> None:
     path = keep(location(tmp_path), "hello", id="abc")
 
-    (listed,) = SessionCatalog(tmp_path).of_project(HERE)
+    (listed,) = SessionCatalog(tmp_path).in_directory(HERE)
 
     assert (listed.path, listed.size) == (path, path.stat().st_size)
 
@@ -55,7 +55,7 @@ def test_neither_the_time_of_the_file_nor_a_new_name_changes_the_order(tmp_path:
     os.utime(old, (2_000_000_000, 2_000_000_000))
     rename_session(old, "renamed", make_stamps())
 
-    listed = SessionCatalog(tmp_path).of_project(HERE)
+    listed = SessionCatalog(tmp_path).in_directory(HERE)
 
     assert [(each.facts.id, each.facts.name) for each in listed] == [
         ("new", None),
@@ -71,7 +71,7 @@ def test_a_session_and_links_to_it_are_one(tmp_path: Path) -> None:
     other = keep(location(tmp_path, THERE), "x", id="b")
     (path.parent / "gone.jsonl").symlink_to(tmp_path / "nothing")
 
-    listed = SessionCatalog(tmp_path).everywhere()
+    listed = SessionCatalog(tmp_path).in_all_directories()
 
     assert sorted(each.path for each in listed) == sorted([path, other])
 
@@ -85,7 +85,7 @@ def test_what_is_no_session_is_not_listed(tmp_path: Path) -> None:
     (folder / "b.txt").write_text("x")
     os.mkfifo(folder / "pipe.jsonl")
 
-    assert ids(SessionCatalog(tmp_path).everywhere()) == ["a"]
+    assert ids(SessionCatalog(tmp_path).in_all_directories()) == ["a"]
 
 
 @pytest.mark.behaviour("most-recent-skips-others")
@@ -94,8 +94,8 @@ def test_a_directory_of_another_project_that_shares_the_folder_is_left_out(tmp_p
     keep(location(tmp_path, "/a-b"), "x", id="theirs")
     catalog = SessionCatalog(tmp_path)
 
-    assert ids(catalog.of_project("/a/b")) == ["mine"]
-    assert ids(catalog.of_project("/a-b")) == ["theirs"]
+    assert ids(catalog.in_directory("/a/b")) == ["mine"]
+    assert ids(catalog.in_directory("/a-b")) == ["theirs"]
 
 
 def test_a_custom_directory_holds_all_projects_and_is_all_there_is(tmp_path: Path) -> None:
@@ -105,32 +105,32 @@ def test_a_custom_directory_holds_all_projects_and_is_all_there_is(tmp_path: Pat
     keep(location(tmp_path, HERE, at=3), "x", id="default")
     catalog = SessionCatalog(tmp_path, custom=custom)
 
-    assert ids(catalog.of_project(HERE)) == ["here"]
-    assert ids(catalog.everywhere()) == ["there", "here"]
+    assert ids(catalog.in_directory(HERE)) == ["here"]
+    assert ids(catalog.in_all_directories()) == ["there", "here"]
 
 
 @pytest.mark.behaviour("large-files-are-cheap")
 def test_a_file_that_did_not_change_is_not_read_again(tmp_path: Path) -> None:
     path = keep(location(tmp_path), "hello")
     catalog = SessionCatalog(tmp_path)
-    before = catalog.everywhere()
+    before = catalog.in_all_directories()
     times = path.stat().st_atime_ns, path.stat().st_mtime_ns
     path.write_bytes(b"#" * path.stat().st_size)
     os.utime(path, ns=times)
 
-    assert catalog.everywhere() == before
+    assert catalog.in_all_directories() == before
 
 
 def test_a_file_that_did_change_is_read_again(tmp_path: Path) -> None:
     place = location(tmp_path)
     path = keep(place, "hello")
     catalog = SessionCatalog(tmp_path)
-    catalog.everywhere()
+    catalog.in_all_directories()
     log = open_session(path, place)
     append_all(log, user("more"), SessionInfo(name="named"))
     log.close()
 
-    (listed,) = catalog.everywhere()
+    (listed,) = catalog.in_all_directories()
 
     assert (listed.facts.message_count, listed.facts.name) == (2, "named")
 
@@ -138,10 +138,10 @@ def test_a_file_that_did_change_is_read_again(tmp_path: Path) -> None:
 def test_a_damaged_index_is_made_anew_without_a_word(tmp_path: Path) -> None:
     keep(location(tmp_path), "hello")
     catalog = SessionCatalog(tmp_path)
-    before = catalog.everywhere()
+    before = catalog.in_all_directories()
     (tmp_path / FILE_NAME).write_bytes(b"\0\0\0")
 
-    assert catalog.everywhere() == before
+    assert catalog.in_all_directories() == before
     assert len(load_index(tmp_path)) == 1
 
 
@@ -149,11 +149,11 @@ def test_the_index_forgets_what_is_gone_and_keeps_what_was_not_asked_for(tmp_pat
     gone, mine = keep(location(tmp_path), "x", id="a"), keep(location(tmp_path), "x", id="b")
     theirs, lost = (keep(location(tmp_path, THERE), "x", id=id) for id in ("c", "d"))
     catalog = SessionCatalog(tmp_path)
-    catalog.everywhere()
+    catalog.in_all_directories()
     gone.unlink()
     lost.unlink()
 
-    catalog.of_project(HERE)
+    catalog.in_directory(HERE)
 
     assert set(load_index(tmp_path)) == {os.path.realpath(mine), os.path.realpath(theirs)}
 
@@ -162,7 +162,9 @@ def test_many_sessions_are_listed_at_once(tmp_path: Path) -> None:
     for number in range(50):
         keep(location(tmp_path, at=number), "x", id=f"s{number}")
 
-    assert ids(SessionCatalog(tmp_path).everywhere()) == [f"s{n}" for n in reversed(range(50))]
+    assert ids(SessionCatalog(tmp_path).in_all_directories()) == [
+        f"s{n}" for n in reversed(range(50))
+    ]
 
 
 def test_a_directory_is_the_same_through_a_link(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.messages import Image, SystemMessage, UserMessage
-from pi.coding.session.catalog import FIRST_MESSAGE, SessionSummary, gather_facts, read_facts
+from pi.coding.session.catalog import FIRST_MESSAGE, SessionSummary, read_summary, summary_of_lines
 from pi.coding.session.catalog import read_header as header_of
 from pi.coding.session.entries import MessageEntry, SessionInfo
 from pi.coding.session.log import SessionLog
@@ -23,7 +23,7 @@ STARTED = 1794770586927
 
 
 def facts(*entries: object) -> SessionSummary:
-    return gather_facts(HEADER, [json.dumps(entry).encode() + b"\n" for entry in entries])
+    return summary_of_lines(HEADER, [json.dumps(entry).encode() + b"\n" for entry in entries])
 
 
 def test_a_summary_has_the_id_and_the_first_message(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_summary_has_the_id_and_the_first_message(tmp_path: Path) -> None:
     log.close()
     assert log.file is not None
 
-    assert read_facts(log.file) == SessionSummary(
+    assert read_summary(log.file) == SessionSummary(
         id="abc",
         cwd=HERE,
         created_ms=1_700_000_000_000,
@@ -71,7 +71,7 @@ def test_pictures_are_a_message_without_words() -> None:
     log = new_session(make_location(None))
     log.append(MessageEntry(message=UserMessage(content=(Image(data="", mime_type="image/png"),))))
 
-    found = gather_facts(HEADER, [log.line(0)])
+    found = summary_of_lines(HEADER, [log.line(0)])
 
     assert (found.first_message, found.message_count) == ("", 1)
 
@@ -103,7 +103,7 @@ def test_a_file_that_begins_with_no_header_is_no_session(tmp_path: Path, content
     path = tmp_path / "s.jsonl"
     path.write_bytes(content)
 
-    assert read_facts(path) is None
+    assert read_summary(path) is None
     assert header_of(path) is None
 
 
@@ -112,7 +112,7 @@ def test_lines_of_an_unusual_form_are_read_and_broken_ones_are_not(tmp_path: Pat
     message = {"message": {"content": "hello", "role": "user"}, "id": "1", "type": "message"}
     path.write_text(f'garbage\n{json.dumps(HEADER)}\n{json.dumps(message, indent=None)}\n{{"ty')
 
-    found = read_facts(path)
+    found = read_summary(path)
 
     assert found is not None
     assert (found.first_message, found.message_count) == ("hello", 1)
@@ -131,14 +131,14 @@ def test_counting_by_how_lines_begin_is_right(story: list[Step]) -> None:
     for step in story:
         play(log, step)
 
-    found = gather_facts(HEADER, map(log.line, range(len(log.tree))))
+    found = summary_of_lines(HEADER, map(log.line, range(len(log.tree))))
 
     assert (found.message_count, found.name) == slowly(log)
 
 
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
 def test_sessions_of_pi_are_listed(path: Path) -> None:
-    found = read_facts(path)
+    found = read_summary(path)
 
     assert found is not None
     assert found.message_count > 0
@@ -147,7 +147,7 @@ def test_sessions_of_pi_are_listed(path: Path) -> None:
 
 @given(st.binary(max_size=200))
 def test_no_bytes_at_all_make_it_fail(junk: bytes) -> None:
-    gather_facts(HEADER, junk.splitlines(keepends=True))
+    summary_of_lines(HEADER, junk.splitlines(keepends=True))
 
 
 def test_a_file_of_a_session_is_read_by_its_path(tmp_path: Path) -> None:

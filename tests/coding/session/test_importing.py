@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.session.catalog import SessionCatalog, read_facts
+from pi.coding.session.catalog import SessionCatalog, read_summary
 from pi.coding.session.errors import NotASession, SessionNotFound, SessionProblem
 from pi.coding.session.file_operations import import_session, move_legacy_sessions, unquoted
 from pi.coding.session.opening import SessionLocation, open_session
@@ -47,7 +47,7 @@ def test_an_imported_session_is_one_of_this_directory(tmp_path: Path, foreign: P
     assert imported.read_bytes() == before.replace(THERE.encode(), HERE.encode())
     assert stat.S_IMODE(imported.stat().st_mode) == 0o600
     assert foreign.read_bytes() == before
-    listed = SessionCatalog(tmp_path / "agent").of_project(HERE)
+    listed = SessionCatalog(tmp_path / "agent").in_directory(HERE)
     assert [(each.path, each.facts.id) for each in listed] == [(imported, "abc")]
 
 
@@ -77,7 +77,7 @@ def test_another_session_of_the_same_id_becomes_a_fork(tmp_path: Path, foreign: 
 
     second = import_session(foreign, place)
 
-    facts = read_facts(second)
+    facts = read_summary(second)
     assert facts is not None
     assert (facts.cwd, facts.parent, facts.message_count) == (HERE, str(foreign), 2)
     assert facts.id != "abc"
@@ -93,7 +93,7 @@ def test_a_header_that_makes_no_file_name_gets_another_id(tmp_path: Path) -> Non
     imported = import_session(odd, place)
 
     assert imported.parent == place.directory
-    facts = read_facts(imported)
+    facts = read_summary(imported)
     assert facts is not None
     assert (facts.name, facts.cwd, facts.id == "../x") == ("n", HERE, False)
 

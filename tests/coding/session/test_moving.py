@@ -42,7 +42,7 @@ def test_a_moved_session_belongs_to_its_new_directory_with_its_artifacts(tmp_pat
         f"{moved.stem}/0.bash.log": b"output",
     }
     assert tree(path.parent) == {}
-    assert [each.path for each in SessionCatalog(tmp_path).of_project(THERE)] == [moved]
+    assert [each.path for each in SessionCatalog(tmp_path).in_directory(THERE)] == [moved]
     open_session(moved, location(tmp_path, THERE)).close()
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.files import FileAccessError
-from pi.coding.session.catalog import read_facts
+from pi.coding.session.catalog import read_summary
 from pi.coding.session.errors import NotASession, SessionInUse, SessionNotFound
 from pi.coding.session.file_operations import rename_session
 from tests.coding.session.kept import begin, keep, location
@@ -14,7 +14,7 @@ from tests.files import full_disk
 
 
 def name_of(path: Path) -> str | None:
-    facts = read_facts(path)
+    facts = read_summary(path)
     assert facts is not None
     return facts.name
 

@@ -17,7 +17,7 @@ def listed(tmp_path: Path) -> list[ListedSession]:
     keep(location(tmp_path, at=1), "Fix the login page", id="s1")
     keep(location(tmp_path, at=2), "unrelated", id="s2", name="Login again")
     keep(location(tmp_path, THERE, at=3), "what is a monad", id="s3")
-    return SessionCatalog(tmp_path).everywhere()
+    return SessionCatalog(tmp_path).in_all_directories()
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_what_was_said_is_found_with_the_words_around_it(tmp_path: Path) -> None
     first, second = append_all(log, user("hello"), answer('The «ÄPFEL»\nare "ripe" ' + "." * 99))
     append_all(log, Compaction(summary="pears", first_kept_id=first, tokens_before=1))
     log.close()
-    (session,) = listed = SessionCatalog(tmp_path).everywhere()
+    (session,) = listed = SessionCatalog(tmp_path).in_all_directories()
     excerpt = 'The «ÄPFEL» are "ripe" ' + "." * (60 - len('» are "ripe" '))
 
     assert search_texts("äpfel", listed) == [

@@ -214,12 +214,12 @@ class Summariser:
     ) -> str:
         earlier = cut_to_size(previous, self._window // 4 * BYTES_PER_TOKEN)
         ask_for = partial(question, kind, part, previous=earlier, guidance=guidance)
-        notes, problem = await self._attempt(ask_for(), self._answer, most_tokens)
-        if problem is not None:
-            again = ask_for(complaint=problem.message)
-            notes, problem = await self._attempt(again, 2 * self._answer, most_tokens)
-        if problem is not None:
-            raise problem
+        notes, error = await self._attempt(ask_for(), self._answer, most_tokens)
+        if error is not None:
+            again = ask_for(complaint=error.message)
+            notes, error = await self._attempt(again, 2 * self._answer, most_tokens)
+        if error is not None:
+            raise error
         return notes
 
     async def _attempt(
@@ -234,14 +234,14 @@ class Summariser:
         answer = await self._ask(request)
         self.usage = add_usage(self.usage, answer.usage)
         notes = escape_tags(without_blocks(answer.text), SUMMARY_TAGS)
-        return notes, _problem(answer, notes, most_tokens)
+        return notes, _unusable_reason(answer, notes, most_tokens)
 
 
 class _TooLong(Exception):
     """The provider reports that the request exceeds the window."""
 
 
-def _problem(
+def _unusable_reason(
     answer: AssistantMessage, notes: str, most_tokens: int | None
 ) -> CompactionFailed | None:
     """Return why a response is not a usable summary; ``None`` if it is one."""

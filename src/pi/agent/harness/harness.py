@@ -273,7 +273,7 @@ class AgentHarness:
         return expand_skill(message, self.skills) if isinstance(message, str) else message
 
     def _refuse_if_busy(self) -> None:
-        self.agent.must_be_idle()
+        self.agent.require_idle()
         if self._compacting is not None:
             raise AgentBusy(
                 "The conversation is being compacted.", hint="Wait for its end, or abort it."

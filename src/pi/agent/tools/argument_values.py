@@ -93,10 +93,10 @@ def _listing(words: Sequence[str]) -> str:
     return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
-def report(tool: str, problems: Sequence[ArgumentIssue], received: Json) -> str:
+def report(tool: str, issues: Sequence[ArgumentIssue], received: Json) -> str:
     """Return the error text for the model: all issues and the received arguments."""
     of_tool = f' for tool "{tool}"' if tool else ""
-    lines = [f"  - {_place_text(problem.place)}: {problem.message}" for problem in problems]
+    lines = [f"  - {_place_text(issue.place)}: {issue.message}" for issue in issues]
     if (more := len(lines) - MAX_LINES) > 0:
         lines[MAX_LINES:] = [f"  - and {more} more"]
     return "\n".join(
@@ -138,7 +138,7 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
 
 
-def decoding_problems(error: Exception) -> list[ArgumentIssue]:
+def decoding_issues(error: Exception) -> list[ArgumentIssue]:
     """Convert a decoding error of msgspec, pydantic or a type's own check to issues."""
     if callable(list_errors := getattr(error, "errors", None)):  # pydantic
         return [ArgumentIssue(place=tuple(one["loc"]), message=one["msg"]) for one in list_errors()]

@@ -49,13 +49,13 @@ SIZES = {
 class Coercion:
     """One pass over one value; ``apply`` returns the converted value.
 
-    ``problems`` lists what could not be converted; ``mended`` counts conversions, ``dropped``
+    ``issues`` lists what could not be converted; ``converted`` counts conversions, ``dropped``
     unknown properties.
     """
 
     def __init__(self, schemas: FlatSchemas, *, fill_defaults: bool) -> None:
-        self.problems: list[ArgumentIssue] = []
-        self.mended = 0
+        self.issues: list[ArgumentIssue] = []
+        self.converted = 0
         self.dropped = 0
         self._schemas = schemas
         self._fill_defaults = fill_defaults
@@ -86,15 +86,15 @@ class Coercion:
         return value
 
     @property
-    def found_it_fit(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Whether nothing was changed."""
-        return not (self.problems or self.mended or self.dropped)
+        return not (self.issues or self.converted or self.dropped)
 
-    def _problem(self, place: Place, message: str) -> None:
-        self.problems.append(ArgumentIssue(place=place, message=message))
+    def _add_issue(self, place: Place, message: str) -> None:
+        self.issues.append(ArgumentIssue(place=place, message=message))
 
     def _mend(self, value: Any) -> Any:
-        self.mended += 1
+        self.converted += 1
         return value
 
     # ---------------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ class Coercion:
         meant = match_option(value, options)
         if meant is not UNSET:
             return self._mend(meant)
-        self.problems.append(wrong_type(place, map(literal, options), value))
+        self.issues.append(wrong_type(place, map(literal, options), value))
         return value
 
     def _of_type(self, value: Any, schema: Json, place: Place) -> Any:
@@ -114,12 +114,12 @@ class Coercion:
         if not types or has_type(value, types):
             return value
         for name in types:
-            mended = convert(value, name)
-            if mended is UNSET and name == "array":
-                mended = self._list_of_one(value, schema)
-            if mended is not UNSET:
-                return self._mend(mended)
-        self.problems.append(wrong_type(place, (TYPE_WORDS[name] for name in types), value))
+            converted = convert(value, name)
+            if converted is UNSET and name == "array":
+                converted = self._list_of_one(value, schema)
+            if converted is not UNSET:
+                return self._mend(converted)
+        self.issues.append(wrong_type(place, (TYPE_WORDS[name] for name in types), value))
         return UNSET
 
     def _list_of_one(self, value: Any, schema: Json) -> Any:
@@ -136,7 +136,7 @@ class Coercion:
         self._size(value, schema, place)
         pattern = schema.get("pattern")
         if pattern is not None and (regex := _regex(pattern)) and not regex.search(value):
-            self._problem(place, f"must match the pattern {pattern} (got {literal(value)})")
+            self._add_issue(place, f"must match the pattern {pattern} (got {literal(value)})")
         return value
 
     def _number(self, value: float, schema: Json, place: Place) -> None:
@@ -145,10 +145,10 @@ class Coercion:
             if limit is None or isinstance(limit, bool):  # draft 4 has a boolean exclusiveMinimum
                 continue
             if not holds(value, limit):
-                self._problem(place, f"must be {words} {limit} (got {literal(value)})")
+                self._add_issue(place, f"must be {words} {limit} (got {literal(value)})")
         step = schema.get("multipleOf")
         if step is not None and not _is_multiple(value, step):
-            self._problem(place, f"must be a multiple of {step} (got {literal(value)})")
+            self._add_issue(place, f"must be a multiple of {step} (got {literal(value)})")
 
     def _size(self, value: str | list[Any] | Json, schema: Json, place: Place) -> None:
         least, most, unit = SIZES[kind_of(value)]
@@ -156,7 +156,7 @@ class Coercion:
             limit = schema.get(keyword)
             if limit is not None and not holds(len(value), limit):
                 units = unit if limit == 1 else f"{unit}s"
-                self._problem(place, f"must have at {words} {limit} {units} (got {len(value)})")
+                self._add_issue(place, f"must have at {words} {limit} {units} (got {len(value)})")
 
     def _array(self, value: Sequence[Any], schema: Json, place: Place) -> list[Any]:
         items = schema.get("items", True)
@@ -183,14 +183,14 @@ class Coercion:
             if part is False and name not in properties:
                 self.dropped += 1
             elif name in properties and name not in required and self._is_blank(item, part):
-                self.mended += 1
+                self.converted += 1
             else:
                 found[name] = self.apply(item, part, (*place, name))
         if self._fill_defaults:
             self._fill(found, properties)
         for name in dict.fromkeys(required):
             if name not in found:
-                self._problem((*place, name), f"must have required properties {name}")
+                self._add_issue((*place, name), f"must have required properties {name}")
         self._size(found, schema, place)
         return found
 
@@ -219,7 +219,7 @@ class Coercion:
     def _takes(self, value: Any, schema: Schema) -> bool:
         trial = self._trial()
         trial.apply(value, schema)
-        return trial.found_it_fit
+        return trial.is_unchanged
 
     # ---------------------------------------------------------------------------------------------
 
@@ -234,31 +234,31 @@ class Coercion:
         for arm in arms:
             trial = self._trial()
             result = trial.apply(value, arm, place)
-            if trial.found_it_fit:
+            if trial.is_unchanged:
                 return result
             trials.append((trial, result))
-        if mended := [pair for pair in trials if not pair[0].problems]:
-            trial, result = min(mended, key=lambda pair: (pair[0].dropped, pair[0].mended))
-            self.mended += trial.mended
+        if converted := [pair for pair in trials if not pair[0].issues]:
+            trial, result = min(converted, key=lambda pair: (pair[0].dropped, pair[0].converted))
+            self.converted += trial.converted
             self.dropped += trial.dropped
             return result
-        self.problems += _nearest([trial.problems for trial, _ in trials], place)
+        self.issues += _nearest([trial.issues for trial, _ in trials], place)
         return value
 
 
 def _nearest(tries: list[list[ArgumentIssue]], place: Place) -> list[ArgumentIssue]:
     """Return the issues of the intended alternative; of all, if they expect different things."""
     fitting = [
-        problems
-        for problems in tries
-        if not any(problem.expected and problem.place == place for problem in problems)
+        issues
+        for issues in tries
+        if not any(issue.expected and issue.place == place for issue in issues)
     ] or tries
-    places = [{problem.place for problem in problems if problem.expected} for problems in fitting]
+    places = [{issue.place for issue in issues if issue.expected} for issues in fitting]
     if not (common := set.intersection(*places)):
         return min(fitting, key=len)
     where = min(common, key=len)
-    same_place = [problem for problems in fitting for problem in problems if problem.place == where]
-    expected = [word for problem in same_place for word in problem.expected]
+    same_place = [issue for issues in fitting for issue in issues if issue.place == where]
+    expected = [word for issue in same_place for word in issue.expected]
     return [wrong_type(where, expected, same_place[0].got)]
 
 

@@ -47,7 +47,7 @@ def validator(
     def validate(arguments: Json) -> Any:
         # Deferred: the first request needs the schemas of all tools; only the first call needs
         # these.
-        from pi.agent.tools.argument_values import ArgumentIssue, decoding_problems, report
+        from pi.agent.tools.argument_values import ArgumentIssue, decoding_issues, report
         from pi.agent.tools.coercion import Coercion
 
         walk = Coercion(schemas, fill_defaults=decode is None)
@@ -55,15 +55,15 @@ def validator(
             given = {} if _is_nothing(arguments) else _encodable(arguments)
             mended = walk.apply(given, schema)
         except RecursionError:
-            walk.problems = [ArgumentIssue(place=(), message="are nested too deeply")]
-        if walk.problems:
-            raise ToolFailed(report(tool, walk.problems, arguments))
+            walk.issues = [ArgumentIssue(place=(), message="are nested too deeply")]
+        if walk.issues:
+            raise ToolFailed(report(tool, walk.issues, arguments))
         if decode is None:
             return mended
         try:
             return decode(mended)
         except (ValueError, RecursionError) as error:
-            raise ToolFailed(report(tool, decoding_problems(error), arguments)) from error
+            raise ToolFailed(report(tool, decoding_issues(error), arguments)) from error
 
     return validate
 

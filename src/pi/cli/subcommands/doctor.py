@@ -266,7 +266,7 @@ def _sessions(host: Machine, cwd: Path, settings: Settings) -> CheckResult:
     except FileAccessError as error:
         return CheckResult(level="broken", topic="sessions", text=error.message, advice=error.hint)
     folder = session_directory(host.agent_dir, str(cwd), custom=custom)
-    count = len(SessionCatalog(host.agent_dir, custom=custom).of_project(str(cwd)))
+    count = len(SessionCatalog(host.agent_dir, custom=custom).in_directory(str(cwd)))
     if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):
         advice = "Change its permissions, or use --session-dir."
         return CheckResult(

@@ -114,7 +114,7 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
 
 def _list(search: str, arguments: Arguments, catalog: SessionCatalog, cwd: Path) -> None:
     everywhere = arguments.switch("all")
-    sessions = catalog.everywhere() if everywhere else catalog.of_project(str(cwd))
+    sessions = catalog.in_all_directories() if everywhere else catalog.in_directory(str(cwd))
     excerpts: dict[Path, str] = {}
     if search and arguments.switch("texts"):
         passages = search_texts(search, sessions)
@@ -139,9 +139,9 @@ def _only(query: str, catalog: SessionCatalog, cwd: Path) -> ListedSession:
     An ambiguous id is an error, because changing the wrong session would be worse. Of sessions with
     the same id in several projects, the one of this folder is used.
     """
-    everywhere = catalog.everywhere()
-    path = cwd / expand_home(query)
-    exact = [each for each in everywhere if each.facts.id == query or each.path == path]
+    everywhere = catalog.in_all_directories()
+    path = cwd / expand_home(wanted)
+    exact = [each for each in everywhere if each.facts.id == wanted or each.path == path]
     here = [each for each in exact if is_same_directory(each.facts.cwd, str(cwd))]
     found = here or exact or [each for each in everywhere if each.facts.id.startswith(query)]
     if not found:

@@ -44,9 +44,9 @@ CONTINUE = CustomMessageEntry(
 class CompactionPolicy(Policy):
     """Checks before every prompt, after every batch of tools and at the end of every run."""
 
-    def __init__(self, compactor: Compactor, around: CompactionSession) -> None:
+    def __init__(self, compactor: Compactor, session: CompactionSession) -> None:
         self._compactor = compactor
-        self._around = around
+        self._session = session
         self._recovered = False
         """Whether the overflow of this prompt already had its one compaction and retry."""
         self._worthless = False
@@ -54,16 +54,16 @@ class CompactionPolicy(Policy):
 
     async def at_boundary(self, at: Boundary) -> Next:
         """Compact if it is due, unless another policy has claimed the boundary."""
-        options = self._around.options().for_model(self._around.model())
+        options = self._session.options().for_model(self._session.model())
         if at.kind == "prompt":
             self._recovered = False
         if at.next.claimed or not options.automatic or at.outcome == "aborted":
             return at.next
         match at.kind:
             case "prompt":
-                return self._looked_after(self._without_stale(at.next, options), options)
+                return self._prune_or_compact(self._elide_stale(at.next, options), options)
             case "turn" if at.results:
-                return self._looked_after(self._without_worthless(at, options), options)
+                return self._prune_or_compact(self._elide_useless(at, options), options)
             case "settle":
                 return self._settled(at, options)
             case _:
@@ -71,11 +71,11 @@ class CompactionPolicy(Policy):
 
     def _settled(self, at: Boundary, options: CompactionOptions) -> Next:
         answer = at.answer
-        if answer is None or not self._is_ours(answer):
+        if answer is None or not self._is_from_current_model(answer):
             return at.next
         if isinstance(at.error, ContextOverflow):
             return self._recover(self._leave_out(at.next), CompactionRequest(reason="overflow"))
-        if self._had_no_room(answer):
+        if self._window_was_full(answer):
             return self._recover(
                 at.next, self._without_latest(CompactionRequest(reason="overflow"))
             )
@@ -84,16 +84,16 @@ class CompactionPolicy(Policy):
                 at.next, self._without_latest(CompactionRequest(reason="incomplete"))
             )
         self._recovered = False
-        return self._looked_after(at.next, options, last=True)
+        return self._prune_or_compact(at.next, options, last=True)
 
-    def _is_ours(self, answer: AssistantMessage) -> bool:
+    def _is_from_current_model(self, answer: AssistantMessage) -> bool:
         """Whether ``answer`` is from the current model: other models have other windows."""
-        model = self._around.model()
+        model = self._session.model()
         return (answer.provider, answer.model) == (model.provider, model.id)
 
-    def _had_no_room(self, answer: AssistantMessage) -> bool:
+    def _window_was_full(self, answer: AssistantMessage) -> bool:
         """Whether the window was too full to respond. Complete responses are not repeated."""
-        return answer.stop_reason == "length" and is_silent_overflow(answer, self._around.model())
+        return answer.stop_reason == "length" and is_silent_overflow(answer, self._session.model())
 
     def _was_cut_off(self, answer: AssistantMessage) -> bool:
         """Whether a response was truncated because the window was nearly full, not at its own
@@ -101,7 +101,7 @@ class CompactionPolicy(Policy):
 
         Otherwise the response is kept, also for the model: "please continue" needs it.
         """
-        model = self._around.model()
+        model = self._session.model()
         return (
             answer.stop_reason == "length"
             and answer.usage.output < model.max_tokens
@@ -120,14 +120,14 @@ class CompactionPolicy(Policy):
 
     def _without_latest(self, request: CompactionRequest) -> CompactionRequest:
         """Return a request that also hides the last response, if the compaction succeeds."""
-        return replace(request, leave_out=latest_answer(self._around.conversation().log) or "")
+        return replace(request, leave_out=latest_answer(self._session.conversation().log) or "")
 
-    def _looked_after(
+    def _prune_or_compact(
         self, decision: Next, options: CompactionOptions, *, last: bool = False
     ) -> Next:
         """Elide useless results, and compact if that is not enough."""
-        conversation = self._around.conversation()
-        tokens, window = tokens_in_use(conversation), self._around.model().context_window
+        conversation = self._session.conversation()
+        tokens, window = tokens_in_use(conversation), self._session.model().context_window
         if not should_compact(tokens, window, options):
             return decision
         pruning = prune_tool_outputs(measured(conversation).items)
@@ -135,46 +135,48 @@ class CompactionPolicy(Policy):
         if not should_compact(tokens - pruning.tokens_saved, window, options):
             return decision
         if last and options.auto_continue:
-            again = _first(decision, partial(self._compact_and_continue, options))
+            again = _prepare_first(decision, partial(self._compact_and_continue, options))
             return replace(again, action="again")
-        return _first(decision, partial(self._compact, CompactionRequest(reason="threshold")))
+        return _prepare_first(
+            decision, partial(self._compact, CompactionRequest(reason="threshold"))
+        )
 
-    def _without_worthless(self, at: Boundary, options: CompactionOptions) -> Next:
+    def _elide_useless(self, at: Boundary, options: CompactionOptions) -> Next:
         """Elide useless results after the model has seen them."""
         seen, self._worthless = self._worthless, any(result.useless for result in at.results)
         if not (seen and options.drop_useless):
             return at.next
-        items = measured(self._around.conversation()).items
+        items = measured(self._session.conversation()).items
         answers = (n for n, item in enumerate(items) if item.role == "assistant")
         older = items[: max(answers, default=0)]
         edits = elide_worthless(older, cache_is_cold=False).edits
         return replace(at.next, entries=(*at.next.entries, *edits))
 
-    def _without_stale(self, decision: Next, options: CompactionOptions) -> Next:
+    def _elide_stale(self, decision: Next, options: CompactionOptions) -> Next:
         """Elide all useless results after a long pause, when the provider's cache has expired
         anyway.
         """
         if not (options.drop_useless and self._cache_is_cold()):
             return decision
-        items = measured(self._around.conversation()).items
+        items = measured(self._session.conversation()).items
         edits = elide_worthless(items, cache_is_cold=True).edits
         return replace(decision, entries=(*decision.entries, *edits))
 
     def _cache_is_cold(self) -> bool:
         """Whether the last response is older than the longest cache lifetime of its provider."""
-        log = self._around.conversation().log
+        log = self._session.conversation().log
         latest = latest_answer(log)
         answer = message_of(log.entry(latest)) if latest else None
         if not isinstance(answer, AssistantMessage) or not answer.timestamp:
             return False
-        cache = self._around.model().prompt_cache
+        cache = self._session.model().prompt_cache
         kept = cache.long or cache.short if isinstance(cache, PromptCache) else None
         seconds = kept if isinstance(kept, int) else UNKNOWN_CACHE_SECONDS
-        return self._around.clock.now_ms() - answer.timestamp > seconds * 1000
+        return self._session.clock.now_ms() - answer.timestamp > seconds * 1000
 
     def _leave_out(self, decision: Next) -> Next:
         """Hide the last response from the model; it stays in the log."""
-        target = latest_answer(self._around.conversation().log)
+        target = latest_answer(self._session.conversation().log)
         if target is None:
             return decision
         edit = ContextEdit(target_id=target, replacement=None)
@@ -192,12 +194,12 @@ class CompactionPolicy(Policy):
         """
         await self._compact_or_stop(CompactionRequest(reason="threshold"))
         tokens, window = (
-            tokens_in_use(self._around.conversation()),
-            self._around.model().context_window,
+            tokens_in_use(self._session.conversation()),
+            self._session.model().context_window,
         )
         if should_compact(tokens, window, options):
             raise StopRun("The conversation is still above the threshold.")
-        await self._around.add(CONTINUE)
+        await self._session.add(CONTINUE)
 
     async def _compact_or_stop(self, request: CompactionRequest) -> None:
         try:
@@ -206,7 +208,7 @@ class CompactionPolicy(Policy):
             raise StopRun(error.message) from None
 
 
-def _first(decision: Next, work: Callable[[], Awaitable[None]]) -> Next:
+def _prepare_first(decision: Next, work: Callable[[], Awaitable[None]]) -> Next:
     """Return ``decision`` with ``work`` run before its own preparation."""
     then = decision.prepare
 
@@ -219,20 +221,20 @@ def _first(decision: Next, work: Callable[[], Awaitable[None]]) -> Next:
 
 
 async def compact_when_idle(
-    compactor: Compactor, around: CompactionSession, *, busy: Callable[[], bool]
+    compactor: Compactor, session: CompactionSession, *, busy: Callable[[], bool]
 ) -> bool:
     """Wait for the idle timeout and compact if it is enabled and due; returns whether it ran.
 
     The caller starts it when the agent settles and cancels it at the next prompt. ``busy`` reports
     background work: the compaction is then postponed.
     """
-    options = around.options().for_model(around.model())
+    options = session.options().for_model(session.model())
     if not (options.automatic and options.idle_enabled):
         return False
-    await around.clock.sleep(options.idle_timeout_seconds)
+    await session.clock.sleep(options.idle_timeout_seconds)
     while busy() or compactor.busy:
-        await around.clock.sleep(options.idle_timeout_seconds)
-    if tokens_in_use(around.conversation()) <= options.idle_threshold_tokens:
+        await session.clock.sleep(options.idle_timeout_seconds)
+    if tokens_in_use(session.conversation()) <= options.idle_threshold_tokens:
         return False
     try:
         await compactor.compact(CompactionRequest(reason="idle"))

@@ -30,8 +30,8 @@ FAILED: dict[CompactionReason, str] = {
 class Compactor:
     """Runs compactions. The owner prevents runs and tree moves while it is ``busy``."""
 
-    def __init__(self, around: CompactionSession) -> None:
-        self._around = around
+    def __init__(self, session: CompactionSession) -> None:
+        self._session = session
         self._abort: Abort | None = None
 
     @property
@@ -48,15 +48,14 @@ class Compactor:
         """Compact the conversation or raise ``CompactionFailed``; emits events in both cases."""
         if self._abort is not None:
             raise CompactionFailed("aborted", "Another compaction is already running.")
-        from pi.coding.compaction.execution import (
-            CompactionRun,  # deferred: most sessions never compact
-        )
+        # Deferred: most sessions never compact.
+        from pi.coding.compaction.execution import CompactionRun
 
-        self._abort = abort = Abort(self._around.clock)
+        self._abort = abort = Abort(self._session.clock)
         end = CompactionEnd(reason=request.reason)
-        await self._around.emit(CompactionStart(reason=request.reason))
+        await self._session.emit(CompactionStart(reason=request.reason))
         try:
-            result = await abort.wait(CompactionRun(request, self._around).carry_out)
+            result = await abort.wait(CompactionRun(request, self._session).run)
         except (Aborted, asyncio.CancelledError) as cut:
             end = replace(end, aborted=True)
             if isinstance(cut, asyncio.CancelledError):
@@ -73,7 +72,7 @@ class Compactor:
             await self._emit_end(end)
 
     async def _emit_end(self, end: CompactionEnd) -> None:
-        await self._around.emit(end)
+        await self._session.emit(end)
         if end.result is UNSET:
             failed = CompactFailed(
                 reason=end.reason,
@@ -81,10 +80,10 @@ class Compactor:
                 aborted=end.aborted,
                 will_retry=end.will_retry,
             )
-            await self._around.bus.emit(failed)
+            await self._session.bus.emit(failed)
 
 
-def _failed(end: CompactionEnd, problem: CompactionFailed) -> CompactionEnd:
-    if problem.code == "aborted":
+def _failed(end: CompactionEnd, error: CompactionFailed) -> CompactionEnd:
+    if error.code == "aborted":
         return replace(end, aborted=True)
-    return replace(end, error_message=f"{FAILED[end.reason]}: {problem.message}")
+    return replace(end, error_message=f"{FAILED[end.reason]}: {error.message}")

@@ -31,23 +31,23 @@ SUMMARY, SHAKE = "context-full", "shake"
 class CompactionRun:
     """One requested compaction. The conversation is measured once, at the start."""
 
-    def __init__(self, request: CompactionRequest, around: CompactionSession) -> None:
+    def __init__(self, request: CompactionRequest, session: CompactionSession) -> None:
         self._request = request
-        self._around = around
-        self._conversation = around.conversation()
+        self._session = session
+        self._conversation = session.conversation()
         self._leaf = self._conversation.log.leaf_id
         self._before = measured(self._conversation, without=request.leave_out)
-        self._options = around.options().for_model(around.model())
+        self._options = session.options().for_model(session.model())
 
-    async def carry_out(self) -> CompactionResult:
+    async def run(self) -> CompactionResult:
         """Return the stored result, or raise ``CompactionFailed``."""
         preparation, why_not = self._prepared()
         extra = CompactingAnswer()
         if preparation is not None:
-            ready = await self._done_by_others(preparation)
+            ready = await self._supplied_by_extension(preparation)
             if ready is not None:
                 return await self._store(ready, from_hook=True)
-            extra = (await self._around.bus.query(Compacting(reason=self._request.reason))).answer
+            extra = (await self._session.bus.query(Compacting(reason=self._request.reason))).answer
             preparation = replace(preparation, guidance=self._guidance(extra))
         match await self._first_outcome(preparation, why_not):
             case CompactionResult() as result:
@@ -57,7 +57,7 @@ class CompactionRun:
             case Edits() as edits:
                 return await self._edit(edits)
             case HandOff(document=document):
-                await self._around.hand_off(document)
+                await self._session.hand_off(document)
                 return self._unsummarised(document)
             case Declined(why=why):
                 code = "summary_failed" if preparation is not None else "nothing_to_compact"
@@ -77,7 +77,7 @@ class CompactionRun:
             preparation = prepare(
                 before.items,
                 self._options,
-                window=self._around.model().context_window,
+                window=self._session.model().context_window,
                 tokens_before=before.tokens,
                 previous=previous,
                 before=before.covered,
@@ -87,7 +87,7 @@ class CompactionRun:
             return None, nothing.message
         return preparation, ""
 
-    async def _done_by_others(self, preparation: Preparation) -> CompactionResult | None:
+    async def _supplied_by_extension(self, preparation: Preparation) -> CompactionResult | None:
         """Return the compaction that an extension supplies; it may also cancel."""
         question = BeforeCompact(
             preparation=preparation,
@@ -96,7 +96,7 @@ class CompactionRun:
             reason=self._request.reason,
             will_retry=self._request.will_retry,
         )
-        decision = (await self._around.bus.query(question)).decision
+        decision = (await self._session.bus.query(question)).decision
         if decision.cancel:
             raise CompactionFailed("aborted", "Compaction cancelled")
         return decision.compaction
@@ -111,19 +111,19 @@ class CompactionRun:
     # Strategies -----------------------------------------------------------------------------------
 
     async def _first_outcome(self, preparation: Preparation | None, why_not: str) -> Outcome:
-        around, before = self._around, self._before
-        models = (around.model(), *around.fallbacks())
+        session, before = self._session, self._before
+        models = (session.model(), *session.fallbacks())
         work = Work(
             reason=self._request.reason,
             items=before.items,
             tokens=before.tokens,
-            threshold=threshold(around.model().context_window, self._options),
+            threshold=threshold(session.model().context_window, self._options),
             preparation=preparation,
             why_not=why_not,
             previous=before.previous,
             options=self._options,
             models=models,
-            ask=lambda model: around.ask(model, self._request.reason, model == models[-1]),
+            ask=lambda model: session.ask(model, self._request.reason, model == models[-1]),
         )
         declined: list[Declined] = []
         for strategy in self._strategies():
@@ -137,7 +137,7 @@ class CompactionRun:
         """Yield the chosen strategy, then summary, then shake if no summary was explicitly
         requested.
         """
-        by_name, request = self._around.strategies, self._request
+        by_name, request = self._session.strategies, self._request
         chosen = self._options.strategy
         names = [SUMMARY] if request.instructions or chosen == "off" else [chosen, SUMMARY]
         if request.reason != "manual":
@@ -151,7 +151,7 @@ class CompactionRun:
     async def _store(
         self, result: CompactionResult, *, from_hook: bool = False
     ) -> CompactionResult:
-        around = self._around
+        session = self._session
         self._refuse_if_stale()
         await self._leave_out()
         draft = Compaction(
@@ -165,7 +165,7 @@ class CompactionRun:
             content=result.content,
             preserve_data=result.preserve_data,
         )
-        entry = await around.add(draft)
+        entry = await session.add(draft)
         assert isinstance(entry, Compaction)
         event = Compacted(
             compaction_entry=entry,
@@ -173,19 +173,19 @@ class CompactionRun:
             reason=self._request.reason,
             will_retry=self._request.will_retry,
         )
-        await around.bus.emit(event)
+        await session.bus.emit(event)
         return replace(result, estimated_tokens_after=tokens_in_use(self._conversation))
 
     async def _leave_out(self) -> None:
         """Hide the response that the recovery repeats. Only now, because a failure must keep it."""
         if target := self._request.leave_out:
-            await self._around.add(ContextEdit(target_id=target, replacement=None))
+            await self._session.add(ContextEdit(target_id=target, replacement=None))
 
     async def _edit(self, edits: Edits) -> CompactionResult:
         self._refuse_if_stale()
         await self._leave_out()
         for edit in edits.edits:
-            await self._around.add(edit)
+            await self._session.add(edit)
         return self._unsummarised(f"{len(edits.edits)} large tool results were left out.")
 
     def _unsummarised(self, words: str) -> CompactionResult:
@@ -198,7 +198,7 @@ class CompactionRun:
 
     def _refuse_if_stale(self) -> None:
         """Raise if the user has left the branch meanwhile."""
-        log = self._around.conversation().log
+        log = self._session.conversation().log
         path = log.tree.path(log.leaf)
         if log is not self._conversation.log or (
             self._leaf is not None and log.tree.place(self._leaf) not in path

@@ -130,14 +130,14 @@ class SummaryStrategy:
         """Return the summary of the first model that makes a usable one."""
         if work.preparation is None:
             return Declined(why=work.why_not)
-        problems: list[CompactionFailed] = []
+        errors: list[CompactionFailed] = []
         for model in work.models:
             try:
                 result = await compact(work.preparation, work.ask(model), work.options, model=model)
             except CompactionFailed as error:
                 if error.code in GIVES_UP:
                     raise
-                problems.append(error)
+                errors.append(error)
             else:
                 return CompactionResult(
                     summary=result.summary,
@@ -147,5 +147,5 @@ class SummaryStrategy:
                     details=msgspec.to_builtins(result.details),
                 )
         return Declined(
-            why=problems[0].message if problems else "No model is available for the summary."
+            why=errors[0].message if errors else "No model is available for the summary."
         )

@@ -141,7 +141,7 @@ Resolver: TypeAlias = Callable[[str], Model | str | None]
 class ModelRegistry:
     """Lookups over ``Models``; never waits and sends no requests.
 
-    ``read_again`` reloads the user's own file.
+    ``reload`` reloads the user's own file.
     """
 
     def __init__(
@@ -149,11 +149,11 @@ class ModelRegistry:
         models: Models,
         *,
         offline: bool = False,
-        read_again: Callable[[Models], None] = lambda models: None,
+        reload: Callable[[Models], None] = lambda models: None,
     ) -> None:
         self.models = models
         self._offline = offline
-        self._read_again = read_again
+        self._read_again = reload
         self._resolvers: tuple[Resolver, ...] = ()
         self.unlisted: dict[str, ProviderError] = {}
         """Why providers with credentials did not list their models at the last attempt."""
@@ -290,7 +290,7 @@ class ModelRegistry:
             default = standing.chosen.model or default
         return next((model for model in models if model.id == default), next(iter(models), None))
 
-    def read_again(self) -> None:
+    def reload(self) -> None:
         """Reload ``models.json``."""
         self._read_again(self.models)
 
@@ -298,10 +298,10 @@ class ModelRegistry:
         """Query providers with dynamic model lists; returns whether any model was found."""
         before = len(self.get_all())
         asked = [self.models.refresh(name) for name in self.discoverable()]
-        problems = await asyncio.gather(*asked)
+        failures = await asyncio.gather(*asked)
         self.unlisted = {
             name: problem
-            for found in problems
+            for found in failures
             for name, problem in found.items()
             if name not in LOCAL  # most machines run no such server
         }

@@ -46,30 +46,30 @@ class HostedControl:
     async def new_session(
         self, *, parent_session: str | None = None, setup: Setup | None = None
     ) -> Cancelled:
-        """Start a new session; ``setup`` is called with it before the first prompt."""
-        self._core.agent.must_be_idle()
-        done = await self._session.sessions.new(parent_session)
+        """Begin a new session; ``setup`` is given it before anything is said there."""
+        self._core.agent.require_idle()
+        done = await self._parts.sessions.new(parent_session)
         if setup is not None and not done.cancelled:
             await maybe_await(setup(self._core.log))
         return Cancelled(cancelled=done.cancelled)
 
     async def fork(self, entry_id: str, *, position: Literal["before", "at"] = "before") -> Any:
-        """Fork at an entry."""
-        self._core.agent.must_be_idle()
+        """Go on in a copy of what led to an entry."""
+        self._core.agent.require_idle()
         if position == "before":
             return await self._session.sessions.fork(entry_id)
         return await self._session.sessions.fork_at(entry_id)
 
     async def switch_session(self, path: Path | str) -> Cancelled:
-        """Resume the session in a file."""
-        self._core.agent.must_be_idle()
-        done = await self._session.sessions.switch(Path(path))
+        """Go on with the session of a file."""
+        self._core.agent.require_idle()
+        done = await self._parts.sessions.switch(Path(path))
         return Cancelled(cancelled=done.cancelled)
 
     async def navigate_tree(self, entry_id: str, **how: Unpack[TreeOptions]) -> Any:
-        """Move the leaf to another entry."""
-        self._core.agent.must_be_idle()
-        return await self._session.tree.go_to(
+        """Go on after another entry of this session."""
+        self._core.agent.require_idle()
+        return await self._parts.tree.go_to(
             entry_id,
             summarize=how.get("summarize", False),
             instructions=how.get("custom_instructions", ""),
@@ -78,8 +78,8 @@ class HostedControl:
         )
 
     async def reload(self) -> None:
-        """Reload settings, resources and extensions."""
-        self._core.agent.must_be_idle()
+        """Read settings, resources and extensions again."""
+        self._core.agent.require_idle()
         await self._reload()
 
     def when_idle(
@@ -97,10 +97,10 @@ class HostedControl:
         self.when_idle(end)
 
     async def open_replica(self, header: Json, remote: Remote) -> Replica | None:
-        """Show a remote session; ``None`` if an extension cancelled it."""
-        self._core.agent.must_be_idle()
-        session = RemoteSession(remote)
-        if not await self._session.sessions.show(header, session):
+        """Show a session that runs elsewhere; ``None`` if an extension wants to stay here."""
+        self._core.agent.require_idle()
+        elsewhere = RemoteSession(remote)
+        if not await self._parts.sessions.show(header, elsewhere):
             return None
         return ReplicaFollower(self._core, session)
 

@@ -119,16 +119,16 @@ class SessionManager:
         *,
         agent_dir: Path | str | None = None,
     ) -> Listed:
-        """Return the sessions of a working directory, most recently used first."""
-        location = _location(cwd, session_dir, agent_dir)
-        return _catalog(location, agent_dir).of_project(location.cwd)
+        """The sessions of a working directory, the one that was used last first."""
+        shelf = _shelf(cwd, session_dir, agent_dir)
+        return _catalog(shelf, agent_dir).in_directory(shelf.cwd)
 
     @staticmethod
     def list_all(
         session_dir: Path | str | None = None, *, agent_dir: Path | str | None = None
     ) -> Listed:
-        """Return the sessions of all working directories."""
-        return session_catalog(agent_dir, session_dir=session_dir).everywhere()
+        """The sessions of all working directories."""
+        return session_catalog(agent_dir, session_dir=session_dir).in_all_directories()
 
     @staticmethod
     def find_by_id(

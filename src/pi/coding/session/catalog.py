@@ -74,16 +74,16 @@ def read_header(path: Path) -> Json | None:
         return _read_header(file)
 
 
-def read_facts(path: Path) -> SessionSummary | None:
+def read_summary(path: Path) -> SessionSummary | None:
     """Return the summary of a file; ``None`` if it is not a session. Raises ``OSError``."""
     with open_regular(path, buffering=_READ_AHEAD) as file:
         header = _read_header(file)
         if header is None:
             return None
-        return gather_facts(header, (line for line in lines_of(file) if line is not None))
+        return summary_of_lines(header, (line for line in lines_of(file) if line is not None))
 
 
-def gather_facts(header: Json, lines: Iterable[bytes]) -> SessionSummary:
+def summary_of_lines(header: Json, lines: Iterable[bytes]) -> SessionSummary:
     """Return the summary of a session with this header and these further lines."""
     name: str | None = None
     first: str | None = None
@@ -237,7 +237,7 @@ class SessionCatalog:
         self._agent_dir = agent_dir
         self.custom = custom
 
-    def of_project(self, cwd: str) -> list[ListedSession]:
+    def in_directory(self, cwd: str) -> list[ListedSession]:
         """Return the sessions of a working directory.
 
         A folder may contain those of others: ``/a/b`` and ``/a-b`` share one.
@@ -247,7 +247,7 @@ class SessionCatalog:
         here = {place for place in recorded if not place or is_same_directory(place, cwd)}
         return [session for session in listed if session.facts.cwd in here]
 
-    def everywhere(self) -> list[ListedSession]:
+    def in_all_directories(self) -> list[ListedSession]:
         """Return the sessions of all working directories."""
         if self.custom is not None:
             return self._listed([self.custom])
@@ -336,7 +336,7 @@ def _read_all(files: list[_Found]) -> dict[str, IndexRow]:
 
 def _read(file: _Found) -> IndexRow | None:
     try:
-        facts = read_facts(file.path)
+        facts = read_summary(file.path)
     except OSError:  # not readable now; that may change
         return None
     return IndexRow(size=file.size, modified_ns=file.modified_ns, facts=facts)

@@ -178,7 +178,7 @@ class SessionLog:
         self,
         content: SessionFile,
         stamps: IdFactory,
-        mirror: SessionWriter | None = None,
+        writer: SessionWriter | None = None,
         *,
         replica: bool = False,
     ) -> None:
@@ -188,7 +188,7 @@ class SessionLog:
         self.tree = EntryTree(content.outlines)
         self._lines = content.lines
         self._stamps = stamps
-        self._mirror = mirror
+        self._writer = writer
         self._annotations = Annotations()
         for place, known in enumerate(content.outlines):
             if known.type in ANNOTATING:
@@ -198,22 +198,22 @@ class SessionLog:
     @property
     def file(self) -> Path | None:
         """The session file, which may not exist yet; ``None`` in memory."""
-        return self._mirror.path if self._mirror else None
+        return self._writer.path if self._writer else None
 
     @property
     def is_saved(self) -> bool:
         """Whether the file exists. It is created with the first entry worth keeping."""
-        return self._mirror is not None and self._mirror.exists
+        return self._writer is not None and self._writer.exists
 
     @property
     def problem(self) -> str | None:
         """Why the file lacks the latest entries, if it does: a headless run then fails."""
-        return self._mirror.problem if self._mirror else None
+        return self._writer.problem if self._writer else None
 
     @property
     def unsaved_reason(self) -> str | None:
         """The cause in ``problem``."""
-        return self._mirror.reason if self._mirror else None
+        return self._writer.reason if self._writer else None
 
     @property
     def name(self) -> str | None:
@@ -251,8 +251,8 @@ class SessionLog:
             timestamp=self._stamps.now(),
         )
         line = encode_line(entry)
-        if self._mirror is not None:
-            self._mirror.write(line, worth_keeping=is_worth_keeping(entry))
+        if self._writer is not None:
+            self._writer.write(line, worth_keeping=is_worth_keeping(entry))
         type_ = str(entry.__struct_config__.tag)
         self._grow(line, Outline(type=type_, id=entry.id, parent_id=entry.parent_id), entry)
         return entry
@@ -298,8 +298,8 @@ class SessionLog:
 
     def close(self) -> None:
         """Release the session for other writers; nothing may be added afterwards."""
-        if self._mirror is not None:
-            self._mirror.close()
+        if self._writer is not None:
+            self._writer.close()
 
     def _grow(self, line: bytes, found: Outline, entry: Entry) -> None:
         self._lines.append(line)

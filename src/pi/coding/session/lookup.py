@@ -59,16 +59,16 @@ def resolve_session(
         if must_exist and not os.path.isfile(path):  # noqa: PTH113 - a prompt may be no valid path
             raise NoMatchingSession(text)
         return LocalMatch(path=path)
-    if found := _matching(text, catalog.of_project(cwd)):
+    if found := _matching(text, catalog.in_directory(cwd)):
         return LocalMatch(path=found.path)
-    if found := _matching(text, catalog.everywhere()):
+    if found := _matching(text, catalog.in_all_directories()):
         return OtherDirectoryMatch(session=found)
     raise NoMatchingSession(text)
 
 
 def find_by_id(id: str, catalog: SessionCatalog, cwd: str) -> Path | None:
     """Return the session of this working directory with exactly this id, for ``--session-id``."""
-    found = _first(catalog.of_project(cwd), lambda facts: facts.id == id)
+    found = _first(catalog.in_directory(cwd), lambda facts: facts.id == id)
     return found.path if found else None
 
 
@@ -91,7 +91,7 @@ def session_to_continue(
         )
         if in_place and _belongs_to(path, cwd):
             return path
-    listed = catalog.of_project(cwd)
+    listed = catalog.in_directory(cwd)
     return listed[0].path if listed else None
 
 

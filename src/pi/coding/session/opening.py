@@ -39,7 +39,7 @@ class SessionLocation(Record, kw_only=False):
     externalize_images: bool = False
     """Whether large images of new entries are stored there."""
 
-    def mirror(
+    def writer(
         self, path: Path, lock: SessionLock | None = None, id_lock: SessionLock | None = None
     ) -> SessionWriter:
         """Return the writer of a session file in this location."""
@@ -75,7 +75,7 @@ def new_session(
     if location.directory is None:
         return _begin(header, lines, location.stamps, None)
     path = location.directory / file_name(header.timestamp, header.id)
-    return _begin(header, lines, location.stamps, location.mirror(path, id_lock=id_lock))
+    return _begin(header, lines, location.stamps, location.writer(path, id_lock=id_lock))
 
 
 def open_or_create(
@@ -131,7 +131,7 @@ def open_session(path: Path, location: SessionLocation) -> SessionLog:
     """
     path = Path(location.cwd, path)
     lock = lock_session(path)
-    mirror = location.mirror(path, lock)
+    writer = location.writer(path, lock)
     try:
         lines = _read_lines(path, location.blobs)
         if not lines:
@@ -141,12 +141,12 @@ def open_session(path: Path, location: SessionLocation) -> SessionLog:
                 timestamp=location.stamps.now(),
                 cwd=location.cwd,
             )
-            return _begin(header, (), location.stamps, mirror)
+            return _begin(header, (), location.stamps, writer)
         content = parse_session(lines, path, location.stamps.entry_id)
-        mirror.follow(content.migrated)
-        return SessionLog(content, location.stamps, mirror)
+        writer.follow(content.migrated)
+        return SessionLog(content, location.stamps, writer)
     except BaseException:
-        mirror.close()
+        writer.close()
         raise
 
 
@@ -164,14 +164,14 @@ def _read_lines(path: Path, blobs: BlobStore | None) -> list[bytes]:
 
 
 def _begin(
-    header: SessionHeader, lines: Sequence[bytes], stamps: IdFactory, mirror: SessionWriter | None
+    header: SessionHeader, lines: Sequence[bytes], stamps: IdFactory, writer: SessionWriter | None
 ) -> SessionLog:
     outlines = [found for line in lines if (found := read_outline(line)) is not None]
     log = SessionLog(
-        SessionFile(header=header, lines=list(lines), outlines=outlines), stamps, mirror
+        SessionFile(header=header, lines=list(lines), outlines=outlines), stamps, writer
     )
-    if mirror is not None:
-        mirror.begin(
+    if writer is not None:
+        writer.begin(
             [encode_line(header), *lines], worth_keeping=any(map(is_worth_keeping, log.entries()))
         )
     return log

@@ -49,8 +49,8 @@ def _value(kind: Any, value: object, warn: Warn, name: str) -> object:
     return msgspec.convert(value, kind)
 
 
-def _reason(problem: msgspec.ValidationError) -> str:
-    text = str(problem).split(" - at ")[0].split(", got ")[0]
+def _reason(error: msgspec.ValidationError) -> str:
+    text = str(error).split(" - at ")[0].split(", got ")[0]
     return text[:1].lower() + text[1:]
 
 
@@ -175,17 +175,17 @@ class Settings:
         stored; they are still valid for this session.
         """
         paths = {tuple(name.split(".")): value for name, value in changes.items()}
-        problem: PiError | None = None
+        error: PiError | None = None
         if self._user_file is not None:
             try:
                 self._user = self._user_file.change(paths)
             except PiError as failed:
-                problem = failed
-        if self._user_file is None or problem is not None:
+                error = failed
+        if self._user_file is None or error is not None:
             self.override(changes)
         self._merge()
-        if problem is not None:
-            raise problem
+        if error is not None:
+            raise error
 
     def set_for_project(self, changes: Mapping[str, object]) -> None:
         """Store values in the project's file, which must be trusted."""

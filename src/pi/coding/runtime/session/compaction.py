@@ -29,7 +29,7 @@ from pi.coding.retry import (
     Attempt,
     RetrySettings,
     SummarizationRetryAttemptStart,
-    asks_for_too_long_a_wait,
+    exceeds_delay_limit,
     with_retries,
 )
 from pi.coding.runtime.live import LiveSession
@@ -98,8 +98,8 @@ class Summaries:
             attempt = await with_retries(
                 once, settings, began=began, emit=self._core.emit, clock=self._core.machine.clock
             )
-            if asks_for_too_long_a_wait(attempt.failure, settings):
-                # The caller would retry at once, as after an unusable summary.
+            if exceeds_delay_limit(attempt.failure, settings):
+                # The caller would ask once more at once, as after a summary that cannot be used.
                 why = attempt.answer.error_message or "rate limited"
                 raise CompactionFailed("summary_failed", f"The summary failed: {why}")
             return attempt.answer

@@ -70,8 +70,8 @@ class ModelSelection:
         self._core.scope = self._core.registry.scope(patterns)
 
     async def discover(self) -> None:
-        """Read ``models.json`` again, and query the model servers of this machine."""
-        self._core.registry.read_again()
+        """Read ``models.json`` again, and ask the model servers of this machine what they serve."""
+        self._core.registry.reload()
         await self._core.registry.discover_local()
 
     async def select_fallback_model(self) -> None:
@@ -148,7 +148,7 @@ class ModelSelection:
         """Resolve a pattern, reading ``models.json`` again if necessary."""
         choice = self._core.registry.resolve(pattern)
         if choice is None:
-            self._core.registry.read_again()
+            self._core.registry.reload()
             choice = self._core.registry.resolve(pattern)
         return choice
 

@@ -85,9 +85,9 @@ class _Browsing:
         """Lists the sessions, unless the scope has changed meanwhile."""
         catalog, cwd, everywhere = self._where.catalog, self._where.cwd, self._everywhere
         if everywhere:
-            sessions = await asyncio.to_thread(catalog.everywhere)
+            sessions = await asyncio.to_thread(catalog.in_all_directories)
         else:
-            sessions = await asyncio.to_thread(catalog.of_project, cwd)
+            sessions = await asyncio.to_thread(catalog.in_directory, cwd)
         if everywhere != self._everywhere:
             return
         self._sessions = sessions
