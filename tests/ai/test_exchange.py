@@ -112,11 +112,11 @@ async def test_a_last_event_without_a_blank_line_counts() -> None:
     ],
 )
 async def test_an_answer_that_is_no_stream_is_a_typed_error(answer: object, problem: str) -> None:
-    _, _, told = await ask(answer)
+    _, _, message = await ask(answer)
 
-    assert told.startswith(problem.partition(":")[0])
+    assert message.startswith(problem.partition(":")[0])
     if problem.startswith("BadAnswer"):
-        assert told == problem
+        assert message == problem
 
 
 async def test_a_server_that_is_not_there_is_worth_a_retry() -> None:

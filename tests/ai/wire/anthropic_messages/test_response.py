@@ -234,7 +234,7 @@ def test_a_call_that_the_limit_cut_off_is_not_a_normal_call() -> None:
 
 
 @pytest.mark.trap(45)
-def test_a_refusal_tells_its_reason() -> None:
+def test_a_refusal_contains_its_reason() -> None:
     details = {"type": "refusal", "category": "cyber", "explanation": "It could do harm."}
     answer = Answer().feed(said("part"), because("refusal", stop_details=details), because(None))
 

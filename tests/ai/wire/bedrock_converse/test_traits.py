@@ -42,11 +42,11 @@ PROFILE = "arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/
         ("meta.llama3-3-70b-instruct-v1:0", ModelCompat()),
     ],
 )
-def test_a_name_tells_what_the_model_takes(id: str, expected: ModelCompat) -> None:
+def test_capabilities_follow_from_the_name(id: str, expected: ModelCompat) -> None:
     assert traits_of(model(id)) == expected
 
 
-def test_the_name_of_a_profile_that_names_no_model_tells_it() -> None:
+def test_capabilities_of_an_anonymous_profile_follow_from_the_model_name() -> None:
     assert traits_of(model(PROFILE, name="Claude Opus 4.6 (team)")).thinking == "effort"
     assert traits_of(model(PROFILE, name="our profile")) == ModelCompat()
 

@@ -110,7 +110,7 @@ def test_a_call_without_a_name_is_dropped_with_its_result() -> None:
 
 
 @pytest.mark.trap(31, 57)
-def test_results_of_a_batch_share_a_content_and_tell_errors_from_outputs() -> None:
+def test_results_of_a_batch_share_a_content_and_separate_errors_from_outputs() -> None:
     batch = foreign(peek("c1"), peek("c2"), peek("c3"))
 
     sent = written(

@@ -74,7 +74,7 @@ def test_a_level_is_asked_for_by_name_or_by_tokens(
 
 
 @pytest.mark.parametrize(
-    ("model_id", "max_tokens", "wanted", "budget"),
+    ("model_id", "max_tokens", "requested", "budget"),
     [
         ("gemini-2.5-pro", 65_536, 40_000, 32_768),
         ("gemini-2.5-flash", 65_536, 40_000, 24_576),
@@ -83,8 +83,8 @@ def test_a_level_is_asked_for_by_name_or_by_tokens(
     ],
 )
 def test_a_budget_stays_within_the_model_and_leaves_room_to_answer(
-    model_id: str, max_tokens: int, wanted: int, budget: int
+    model_id: str, max_tokens: int, requested: int, budget: int
 ) -> None:
-    sent = config(model_id, "high", max_tokens=max_tokens, budgets={"high": wanted})
+    sent = config(model_id, "high", max_tokens=max_tokens, budgets={"high": requested})
 
     assert sent == {"includeThoughts": True, "thinkingBudget": budget}

@@ -44,7 +44,7 @@ def model(model_id: str) -> Model:
         ("proxied-model", replace(OLD, images_in_results=True)),
     ],
 )
-def test_a_name_tells_what_a_model_takes(model_id: str, traits: Compat) -> None:
+def test_capabilities_follow_from_the_name(model_id: str, traits: Compat) -> None:
     assert traits_of(model(model_id)) == traits
 
 

@@ -271,15 +271,13 @@ def _raise_problem(chunk: Chunk) -> None:
         raise from_error_object({"error": chunk.error})
     feedback = chunk.prompt_feedback
     if feedback is not None and (reason := feedback.block_reason):
-        text = _with_reason(
-            f"The provider blocked the prompt: {reason}", feedback.block_reason_message
-        )
+        text = _join(f"The provider blocked the prompt: {reason}", feedback.block_reason_message)
         raise AnswerRefused(text, hint=_REPHRASE, code=reason)
 
 
 def _failure(word: str, message: str | None) -> ProviderError:
     """Returns the error for a failing finish reason."""
-    text = _with_reason(f"Provider finish_reason: {word}", message)
+    text = _join(f"Provider finish_reason: {word}", message)
     if word in _REFUSALS:
         return AnswerRefused(text, hint=_REPHRASE, code=word)
     if word == "MISSING_THOUGHT_SIGNATURE":
@@ -287,5 +285,5 @@ def _failure(word: str, message: str | None) -> ProviderError:
     return BadAnswer(text, code=word)
 
 
-def _with_reason(what: str, why: str | None) -> str:
+def _join(what: str, why: str | None) -> str:
     return f"{what} ({why})" if why else what
