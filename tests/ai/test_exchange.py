@@ -211,19 +211,19 @@ async def test_closing_services_closes_what_wires_have_kept() -> None:
 @pytest.mark.trap(18)
 async def test_keep_alives_alone_do_not_keep_an_answer_going_for_ever() -> None:
     clock = FakeClock()
-    patience = KeepAliveLimit(CALL, clock)
+    limit = KeepAliveLimit(CALL, clock)
     endless = KeepAliveLimit(replace(CALL, options=StreamOptions(timeout_ms=0)), clock)
 
     await clock.advance(MAX_SILENCE)
-    patience.heard(news=False)
-    patience.heard(news=True)
+    limit.received(news=False)
+    limit.received(news=True)
     await clock.advance(MAX_SILENCE)
-    patience.heard(news=False)
+    limit.received(news=False)
     await clock.advance(1)
 
-    endless.heard(news=False)
+    endless.received(news=False)
     with pytest.raises(ProviderUnavailable, match="nothing but keep-alives for 15 minutes"):
-        patience.heard(news=False)
+        limit.received(news=False)
 
 
 class Impatient(FakeClock):

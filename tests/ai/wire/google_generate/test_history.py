@@ -13,7 +13,7 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model
-from pi.ai.wire.google_generate.compat import traits_of
+from pi.ai.wire.google_generate.compat import compat_of
 from pi.ai.wire.google_generate.history import UNSIGNED, contents
 from pi.ai.wire_support.handoff import IMAGES_FOLLOW
 from pi.base.records import replace
@@ -34,7 +34,7 @@ INLINE = {"inlineData": {"mimeType": "image/png", "data": PNG}}
 
 
 def written(model: Model, *messages: Message) -> list[Json]:
-    return contents(messages, model, traits_of(model))
+    return contents(messages, model, compat_of(model))
 
 
 def own(model: Model, *content: Text | Thinking | ToolCall) -> AssistantMessage:

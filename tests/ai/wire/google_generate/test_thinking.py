@@ -6,7 +6,7 @@ from msgspec import UNSET
 from pi.ai.messages import Json
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.ai.request import Call, StreamOptions
-from pi.ai.wire.google_generate.compat import thinking_config, traits_of
+from pi.ai.wire.google_generate.compat import compat_of, thinking_config
 
 WORDS = {"off": None, "minimal": None, "low": "low", "medium": "medium", "high": "high"}
 
@@ -30,7 +30,7 @@ def config(
         max_tokens=max_tokens,
     )
     options = StreamOptions(reasoning=level, thinking_budgets=budgets)
-    return thinking_config(Call(model=model, messages=(), options=options), traits_of(model))
+    return thinking_config(Call(model=model, messages=(), options=options), compat_of(model))
 
 
 def test_a_model_that_does_not_think_is_not_asked_to() -> None:

@@ -129,8 +129,8 @@ def decoded(
             decoder.end()
     except ProviderError as error:
         builder.fail(error)
-    events = builder.take()
-    return Answer(check_events(events), tuple(events), builder.failure, finished)
+    emitted = builder.take()
+    return Answer(check_events(emitted), tuple(emitted), builder.failure, finished)
 
 
 def chunk(delta: Json | None = None, finish: str | None = None, **fields: object) -> bytes:

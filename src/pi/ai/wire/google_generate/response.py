@@ -19,7 +19,7 @@ from pi.ai.wire.google_generate.chunks import (
     Part,
     UsageCounter,
     decode,
-    salvaged,
+    decode_lenient,
 )
 from pi.base.records import UNREADABLE
 
@@ -150,7 +150,7 @@ class GenerateDecoder:
         try:
             chunk = decode(data)
         except UNREADABLE:
-            chunk = self._odd(data)
+            chunk = self._decode_lenient(data)
         if chunk.error or chunk.prompt_feedback is not None:
             _raise_problem(chunk)
         if (counts := chunk.usage_metadata) is not None:
@@ -203,11 +203,11 @@ class GenerateDecoder:
         self._builder.arguments(key, text)
         self._builder.end(key)
 
-    def _odd(self, data: bytes) -> Chunk:
+    def _decode_lenient(self, data: bytes) -> Chunk:
         """Decode leniently what is not an event; returns nothing if it ends the response."""
         if data == DONE:  # a gateway's own last event
             self._take_done()
-        return salvaged(data)
+        return decode_lenient(data)
 
     def _take_done(self) -> None:
         if self.over_after is not None or not self._answered:
