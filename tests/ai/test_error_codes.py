@@ -69,7 +69,7 @@ def test_the_error_is_found_in_its_envelopes(error: Json, inner: Json) -> None:
     assert inner_error(error) == inner
 
 
-def test_the_most_telling_code_comes_first() -> None:
+def test_the_most_specific_code_comes_first() -> None:
     error = {
         "code": 429,
         "status": "RESOURCE_EXHAUSTED",
@@ -158,5 +158,5 @@ def test_general_words_that_blame_the_request_are_known(code: str, refusal: bool
         ({"type": "message", "content": []}, False),
     ],
 )
-def test_an_error_is_told_from_an_answer(value: Json, problem: bool) -> None:
+def test_an_error_object_is_recognised(value: Json, problem: bool) -> None:
     assert is_error_object(value) is problem

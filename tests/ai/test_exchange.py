@@ -112,11 +112,11 @@ async def test_a_last_event_without_a_blank_line_counts() -> None:
     ],
 )
 async def test_an_answer_that_is_no_stream_is_a_typed_error(answer: object, problem: str) -> None:
-    _, _, told = await ask(answer)
+    _, _, message = await ask(answer)
 
-    assert told.startswith(problem.partition(":")[0])
+    assert message.startswith(problem.partition(":")[0])
     if problem.startswith("BadAnswer"):
-        assert told == problem
+        assert message == problem
 
 
 async def test_a_server_that_is_not_there_is_worth_a_retry() -> None:
@@ -211,19 +211,19 @@ async def test_closing_services_closes_what_wires_have_kept() -> None:
 @pytest.mark.behaviour("pings-extend-idle-briefly")
 async def test_keep_alives_alone_do_not_keep_an_answer_going_for_ever() -> None:
     clock = FakeClock()
-    patience = KeepAliveLimit(CALL, clock)
+    limit = KeepAliveLimit(CALL, clock)
     endless = KeepAliveLimit(replace(CALL, options=StreamOptions(timeout_ms=0)), clock)
 
     await clock.advance(MAX_SILENCE)
-    patience.heard(news=False)
-    patience.heard(news=True)
+    limit.received(news=False)
+    limit.received(news=True)
     await clock.advance(MAX_SILENCE)
-    patience.heard(news=False)
+    limit.received(news=False)
     await clock.advance(1)
 
-    endless.heard(news=False)
+    endless.received(news=False)
     with pytest.raises(ProviderUnavailable, match="nothing but keep-alives for 15 minutes"):
-        patience.heard(news=False)
+        limit.received(news=False)
 
 
 class Impatient(FakeClock):

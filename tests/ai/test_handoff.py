@@ -101,7 +101,7 @@ def test_ids_are_rewritten_on_calls_and_results_alike() -> None:
     assert prepared == (said(call("a_b")), result("a_b"))
 
 
-def test_an_id_that_was_used_twice_is_told_apart() -> None:
+def test_an_id_that_was_used_twice_becomes_unique() -> None:
     messages = (
         said(call("x")),
         result("x", "one"),
@@ -171,10 +171,10 @@ def test_a_plain_id_has_the_alphabet_and_the_length_that_all_wires_take(identifi
     assert re.fullmatch(r"[a-zA-Z0-9_-]{0,64}", plain_id(identifier, said()))
 
 
-@pytest.mark.behaviour("tool-call-ids-are-valid")
-def test_ids_are_told_apart_within_their_length() -> None:
+@pytest.mark.trap(27)
+def test_ids_become_unique_within_their_length() -> None:
     taken: set[str] = set()
 
-    given = [unique_id(wanted, taken) for wanted in ("", "", "a", "a", "x" * 64, "x" * 64)]
+    given = [unique_id(identifier, taken) for identifier in ("", "", "a", "a", "x" * 64, "x" * 64)]
 
     assert given == ["call", "call_2", "a", "a_2", "x" * 64, "x" * 62 + "_2"]

@@ -32,8 +32,8 @@ def test_the_callers_sampling_parameters_win_over_the_models() -> None:
     ).sampling == {"top_p": 0.5, "top_k": 2}
 
 
-def test_no_session_is_named_to_a_cache_that_is_not_wanted() -> None:
-    wanted, unwanted = (
+def test_no_session_is_sent_if_caching_is_off() -> None:
+    with_cache, without_cache = (
         Call(
             model=MODEL,
             messages=(),
@@ -42,7 +42,7 @@ def test_no_session_is_named_to_a_cache_that_is_not_wanted() -> None:
         for retention in ("short", "none")
     )
 
-    assert (wanted.cached_session, unwanted.cached_session) == ("S", None)
+    assert (with_cache.cached_session, without_cache.cached_session) == ("S", None)
 
 
 PEEK: Json = {"type": "tool", "name": "peek"}

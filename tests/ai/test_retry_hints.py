@@ -122,7 +122,7 @@ def test_a_relative_header_beats_a_stamp_in_the_text() -> None:
     assert retry_after(headers, "Your limit will reset at 2026-01-02 23:00:00", NOW) == 997.0
 
 
-def test_the_state_of_a_limit_is_not_a_wish_of_the_server() -> None:
+def test_the_state_of_a_limit_is_not_a_delay_requested_by_the_server() -> None:
     headers = Headers([("x-ratelimit-reset-requests", "24h")])
 
     assert requested_delay(headers, "", NOW) is None

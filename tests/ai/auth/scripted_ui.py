@@ -36,13 +36,13 @@ class ScriptedUI:
         self.notices.append(notice)
 
     @property
-    def told(self) -> list[str]:
+    def shown(self) -> list[str]:
         """The texts of all plain notices."""
         return [notice.message for notice in self.notices if isinstance(notice, LoginInfo)]
 
 
 async def never() -> str:
-    """Wait for somebody who does not come."""
+    """Wait for an answer that never comes."""
     await asyncio.Event().wait()
     raise AssertionError
 

@@ -29,7 +29,7 @@ def test_another_address_gets_the_headers_that_its_gateway_wants(address: str) -
 
 
 @pytest.mark.parametrize("address", ["https://api.anthropic.com", "https://eu.anthropic.com/v1"])
-def test_anthropic_itself_is_told_nothing_of_gateways(address: str) -> None:
+def test_anthropic_itself_gets_no_gateway_headers(address: str) -> None:
     environ = {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_CUSTOM_HEADERS": HEADERS}
 
     changed = with_gateway_url(None, environ)

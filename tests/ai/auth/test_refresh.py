@@ -87,7 +87,7 @@ def expiring(minutes: float) -> OAuthCredential:
     ("minutes", "min_expiry", "renewed"),
     [(5, 0, False), (4.9, 0, True), (30, 1800, False), (29, 1800, True), (5, 60, False)],
 )
-async def test_a_login_is_renewed_five_minutes_or_the_wanted_time_before_its_end(
+async def test_a_login_is_renewed_five_minutes_or_the_minimum_time_before_its_end(
     desk: Desk, minutes: float, min_expiry: float, renewed: bool
 ) -> None:
     old = expiring(minutes)
@@ -116,8 +116,8 @@ async def test_stores_of_one_file_share_one_refresh(desk: Desk, auth_json: Path)
     assert len(desk.server.visits) == 1
 
 
-@pytest.mark.behaviour("refresh-is-single-flight")
-async def test_what_somebody_else_has_renewed_is_taken_even_if_it_will_not_live_long(
+@pytest.mark.trap(64)
+async def test_a_credential_renewed_by_another_process_is_used_even_if_it_expires_soon(
     desk: Desk,
 ) -> None:
     theirs = expiring(2)
@@ -208,8 +208,8 @@ async def test_who_is_cancelled_commits_nothing_later(desk: Desk, auth_json: Pat
         assert await desk.storage.get("xai") == EXPIRED
 
 
-@pytest.mark.behaviour("stalled-refresh-releases-its-lock")
-async def test_who_is_cancelled_while_it_waits_for_the_lock_asks_nobody(
+@pytest.mark.trap(65)
+async def test_a_task_cancelled_while_waiting_for_the_lock_sends_no_request(
     desk: Desk, auth_json: Path
 ) -> None:
     async with DirectoryLock(auth_json):
@@ -230,7 +230,7 @@ async def test_a_login_made_during_the_refresh_is_not_overwritten(
     theirs = OAuthCredential(access="theirs", refresh="r", expires=NOW + 60 * MINUTE)
 
     async def refresh(*_: object) -> OAuthCredential:
-        # Somebody who does not know our lock, or to whom it looked abandoned.
+        # Another program that ignores our lock, or considers it stale.
         Path(f"{auth_json}.lock").rmdir()
         await AuthStorage(auth_json).set("xai", theirs)
         return NEW
@@ -291,8 +291,8 @@ async def test_a_failure_is_shared_by_all_who_wait(desk: Desk) -> None:
     assert len(desk.server.visits) == 1
 
 
-@pytest.mark.behaviour("lock-contention-waits")
-async def test_a_lock_that_stays_taken_is_told_as_such_after_a_minute(
+@pytest.mark.trap(69)
+async def test_a_lock_that_stays_taken_is_reported_after_a_minute(
     desk: Desk, auth_json: Path
 ) -> None:
     patience = FakeClock()

@@ -171,7 +171,7 @@ async def test_a_key_without_a_value_is_an_error_and_the_environment_stays_untou
     configured = "$UNSET" if place == "models.json" else None
     if place == "store":
         await asking.storage.set("anthropic", ApiKeyCredential(key="$UNSET"))
-    environ = {"P_API_KEY": "somebody else's money"}
+    environ = {"P_API_KEY": "the key of another account"}
 
     with pytest.raises(
         AuthenticationFailed, match=r"key for Anthropic in .*\.json has no value: UNSET is not set"
@@ -345,7 +345,7 @@ async def test_a_server_of_this_machine_needs_no_key_but_takes_one(asking: Askin
 # Listing models
 
 
-async def test_is_configured_knows_without_asking_anybody(asking: Asking) -> None:
+async def test_is_configured_sends_no_request_and_runs_no_command(asking: Asking) -> None:
     answers = [
         asking.configured(),
         asking.configured(environ={"P_API_KEY": "k"}),

@@ -32,7 +32,7 @@ P = Provider(id="p", name="P", key_variables=("P_KEY", "Q_KEY"), token_variables
         ),
     ],
 )
-def test_the_person_is_told_who_pays(resolved: ResolvedCredential, sentence: str) -> None:
+def test_the_user_sees_who_is_billed(resolved: ResolvedCredential, sentence: str) -> None:
     assert resolved.who_pays() == sentence
 
 

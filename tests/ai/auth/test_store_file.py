@@ -22,7 +22,7 @@ def file(auth_json: Path) -> CredentialFile:
 
 
 async def write(file: CredentialFile, entries: dict[str, object]) -> None:
-    async with file.turn() as turn:
+    async with file.lock() as turn:
         await turn.write(entries)
 
 
@@ -91,7 +91,7 @@ async def test_a_damaged_file_is_named_and_stays_until_it_is_set_aside(
         file.read()
     assert auth_json.read_bytes() == content
 
-    async with file.turn() as turn:
+    async with file.lock() as turn:
         new = turn.set_aside()
     assert new == f"{auth_json}.damaged-5"
     assert Path(new).read_bytes() == content
@@ -116,7 +116,7 @@ async def test_a_turn_waits_for_the_one_who_has_the_lock(
 async def test_who_has_lost_the_lock_writes_nothing(file: CredentialFile, auth_json: Path) -> None:
     await write(file, {"a": 1})
 
-    async with file.turn() as turn:
+    async with file.lock() as turn:
         Path(f"{auth_json}.lock").rmdir()
         with pytest.raises(FileLocked):
             await turn.write({})
@@ -141,7 +141,7 @@ async def test_cancelling_a_write_leaves_it_done_or_undone_and_the_lock_free(
 
 async def test_memory_is_read_as_a_copy_and_can_be_emptied() -> None:
     memory = CredentialMemory()
-    async with memory.turn() as turn:
+    async with memory.lock() as turn:
         await turn.write({"a": {"b": 1}})
 
     memory.read()["a"]["b"] = 2
@@ -152,6 +152,6 @@ async def test_memory_is_read_as_a_copy_and_can_be_emptied() -> None:
 
 
 async def test_a_file_that_cannot_be_moved_is_named(file: CredentialFile) -> None:
-    async with file.turn() as turn:
+    async with file.lock() as turn:
         with pytest.raises(FileAccessError, match=r"Cannot move .*auth\.json: No such file"):
             turn.set_aside()

@@ -56,8 +56,8 @@ def test_an_escaped_key_is_read_as_it_was_typed(literal: str) -> None:
 
 
 @posix
-@pytest.mark.behaviour("keys-are-literal-or-explicit")
-async def test_a_command_gives_what_it_prints_and_failure_gives_nothing(tmp_path: Path) -> None:
+@pytest.mark.trap(42)
+async def test_the_value_of_a_command_is_its_output_or_none_if_it_fails(tmp_path: Path) -> None:
     commands = {
         "!echo ' key '; echo noise >&2": "key",
         '!printf %s "$KEY"': "secret",
@@ -120,7 +120,7 @@ async def test_a_command_that_cannot_be_started_gives_nothing(tmp_path: Path) ->
     assert await expand("!echo x", environ=ENVIRON, cwd=tmp_path / "missing") is None
 
 
-def test_why_there_is_no_value_is_told_without_the_value() -> None:
+def test_the_reason_of_a_missing_value_does_not_contain_the_value() -> None:
     assert unresolved_reason("$A-${KEY}", ENVIRON) == "A is not set"
     assert unresolved_reason("$A-${KEY}-$B", ENVIRON) == "A and B are not set"
     assert unresolved_reason("", ENVIRON) == "it is empty"

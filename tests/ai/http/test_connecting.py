@@ -164,7 +164,7 @@ async def test_a_certificate_for_another_name_is_refused(
             await tls_client.request(HttpRequest(url=server.url))
 
 
-async def test_the_server_is_told_which_name_we_want(
+async def test_the_server_gets_the_host_name_by_sni(
     tls_client: HttpClient, server_tls: ssl.SSLContext, authority: trustme.CA
 ) -> None:
     names: list[str | None] = []

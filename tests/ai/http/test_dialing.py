@@ -67,7 +67,7 @@ async def test_an_address_that_is_silent_is_overtaken_by_the_next(
         assert connected.getpeername()[1] == listening
 
 
-async def test_when_all_addresses_refuse_the_reason_is_told(closed_port: int) -> None:
+async def test_when_all_addresses_refuse_the_reason_is_reported(closed_port: int) -> None:
     resolve_to(closed_port, closed_port)
 
     with pytest.raises(ConnectionRefusedError):

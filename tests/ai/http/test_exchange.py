@@ -116,7 +116,9 @@ async def test_a_large_upload_over_tls_arrives_whole(
     assert received == [LARGE]
 
 
-async def test_an_upload_that_nobody_takes_is_cut_by_the_idle_timeout(client: HttpClient) -> None:
+async def test_an_upload_that_the_server_does_not_read_is_cut_by_the_idle_timeout(
+    client: HttpClient,
+) -> None:
     async def script(peer: Peer) -> None:
         peer.writer.transport.pause_reading()  # type: ignore[attr-defined]
         await asyncio.Event().wait()
@@ -151,10 +153,10 @@ async def test_an_answer_in_the_middle_of_an_upload_ends_the_upload(client: Http
 async def test_an_exchange_on_a_connection_that_has_ended_fails_at_once() -> None:
     ours, theirs = socket.socketpair()
     _, connection = await asyncio.get_running_loop().create_connection(
-        lambda: Connection("somebody", set()), sock=ours
+        lambda: Connection("peer", set()), sock=ours
     )
     theirs.close()
     await connection.closed
 
-    with pytest.raises(ConnectionLost, match="somebody did not answer"):
+    with pytest.raises(ConnectionLost, match="peer did not answer"):
         await HttpExchange(connection, NO_TIMEOUTS, bodiless=False).send(b"GET / HTTP/1.1\r\n\r\n")

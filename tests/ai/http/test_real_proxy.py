@@ -51,7 +51,7 @@ def guarded_proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 
 
 async def echo(peer: Peer) -> None:
-    """Answer every request with its own body, and tell whether a proxy passed it on."""
+    """Answer every request with its own body, and report whether a proxy passed it on."""
     proxied = False
     while True:
         head, _, body = (await peer.request()).partition(b"\r\n\r\n")

@@ -165,14 +165,14 @@ async def problem_of(recorded: Recording, pieces: Sequence[bytes]) -> BaseExcept
 
 async def smallest(recorded: Recording, body: bytes, problem: BaseException) -> bytes:
     """``body`` without what the problem does not need."""
-    wanted, deadline = signature(problem), time.monotonic() + SHRINKING_SECONDS
+    expected, deadline = signature(problem), time.monotonic() + SHRINKING_SECONDS
     size = max(len(body) // 2, 1)
     while True:
         start = 0
         while start < len(body) and time.monotonic() < deadline:
             shorter = body[:start] + body[start + size :]
             found = await problem_of(recorded, [shorter])
-            if found is not None and signature(found) == wanted:
+            if found is not None and signature(found) == expected:
                 body = shorter
             else:
                 start += size
@@ -240,7 +240,7 @@ async def explain(recorded: Recording, pieces: Sequence[bytes], problem: BaseExc
 
 
 def say(line: str) -> None:
-    """Tell whoever started this."""
+    """Print a line."""
     sys.stdout.write(f"{line}\n")
 
 

@@ -201,7 +201,7 @@ async def test_a_slow_first_byte_is_waited_for(api: str) -> None:
 
 
 @every_wire
-async def test_a_server_that_never_answers_is_given_up_when_the_caller_says_so(api: str) -> None:
+async def test_a_server_that_never_answers_times_out_as_the_caller_requests(api: str) -> None:
     outcome = await exchange(api, Replay([], then="hold"), options=IMPATIENT)
 
     assert outcome.events == (Failed(reason="error", error=outcome.message),)
@@ -209,7 +209,7 @@ async def test_a_server_that_never_answers_is_given_up_when_the_caller_says_so(a
 
 
 @every_wire
-async def test_a_server_that_falls_silent_is_given_up_when_the_caller_says_so(api: str) -> None:
+async def test_a_server_that_falls_silent_times_out_as_the_caller_requests(api: str) -> None:
     replay = Replay([recording(api, "cut")], then="hold")
 
     outcome = await exchange(api, replay, options=IMPATIENT)

@@ -87,19 +87,19 @@ class _Renewal(Record):
 
     async def run(self, storage: AuthStorage, limit: float) -> OAuthCredential:
         """Returns the credential that is in the store afterwards."""
-        async with storage.turn() as turn:
-            current = self._stored(turn)
+        async with storage.lock() as locked:
+            current = self._stored(locked)
             if not self._is_due(current):
                 return current
             new = await self._ask(current, limit)
             with suppress(FileLocked):
-                return await self._commit(turn, current, new)
+                return await self._commit(locked, current, new)
         # The lock was lost meanwhile, e.g. because the machine slept: take it again.
-        async with storage.turn() as turn:
-            return await self._commit(turn, current, new)
+        async with storage.lock() as locked:
+            return await self._commit(locked, current, new)
 
-    def _stored(self, turn: LockedStore) -> OAuthCredential:
-        current = turn.get(self.provider.id)
+    def _stored(self, locked: LockedStore) -> OAuthCredential:
+        current = locked.get(self.provider.id)
         if not isinstance(current, OAuthCredential):
             raise AuthenticationFailed("it is no longer stored.")
         return current
@@ -118,13 +118,13 @@ class _Renewal(Record):
             raise ProviderUnavailable(message) from error
 
     async def _commit(
-        self, turn: LockedStore, old: OAuthCredential, new: OAuthCredential
+        self, locked: LockedStore, old: OAuthCredential, new: OAuthCredential
     ) -> OAuthCredential:
         """Store ``new`` in place of ``old``, but not over any other change."""
-        current = self._stored(turn)
+        current = self._stored(locked)
         if current != old:
             return current
-        await turn.put(self.provider.id, new)
+        await locked.put(self.provider.id, new)
         return new
 
 

@@ -66,7 +66,7 @@ class CredentialBackend(Protocol):
         """Returns the current entries, without waiting for the lock."""
         ...
 
-    def turn(self) -> AbstractAsyncContextManager[StoreTransaction]:
+    def lock(self) -> AbstractAsyncContextManager[StoreTransaction]:
         """Wait for the lock and hold it."""
         ...
 
@@ -102,7 +102,7 @@ class CredentialFile:
             ) from error
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[StoreTransaction]:
+    async def lock(self) -> AsyncIterator[StoreTransaction]:
         """Hold the lock directory, which is refreshed meanwhile."""
         private_directory(self._path.parent)
         async with DirectoryLock(self._path, wait=self._wait, clock=self._clock) as lock:
@@ -160,7 +160,7 @@ class CredentialMemory:
         return copy.deepcopy(self._entries)
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[StoreTransaction]:
+    async def lock(self) -> AsyncIterator[StoreTransaction]:
         """Hold the lock; tasks wait for each other."""
         async with self._lock:
             yield self
@@ -227,49 +227,49 @@ class AuthStorage:
 
     async def set(self, provider: str, credential: Credential) -> None:
         """Store ``credential``; it is on the disk when this returns."""
-        async with self.turn() as turn:
-            await turn.put(provider, credential)
+        async with self.lock() as locked:
+            await locked.put(provider, credential)
 
     async def remove(self, provider: str) -> bool:
         """Remove the credential; returns False if there was none."""
-        async with self.turn() as turn:
-            return await turn.put(provider, None)
+        async with self.lock() as locked:
+            return await locked.put(provider, None)
 
     async def modify(self, provider: str, change: Change) -> Credential | None:
         """Replace the credential by the result of ``change``, under the lock."""
-        async with self.turn() as turn:
-            new = await change(turn.get(provider))
-            await turn.put(provider, new)
+        async with self.lock() as locked:
+            new = await change(locked.get(provider))
+            await locked.put(provider, new)
             return new
 
     async def create(self) -> None:
         """Create the file if missing, as the original pi does at its first start."""
-        async with self._store.turn() as turn:
-            if not (entries := turn.read()):
-                await turn.write(entries)
+        async with self._store.lock() as locked:
+            if not (entries := locked.read()):
+                await locked.write(entries)
 
     async def set_aside(self) -> str:
         """Move an invalid file away; returns where it is now. A valid one stays."""
-        async with self._store.turn() as turn:
+        async with self._store.lock() as locked:
             try:
-                turn.read()
+                locked.read()
             except StoreDamaged:
-                return turn.set_aside()
+                return locked.set_aside()
             return self.where
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[LockedStore]:
+    async def lock(self) -> AsyncIterator[LockedStore]:
         """Hold the lock: no other task or process writes."""
-        async with self._store.turn() as turn:
-            yield LockedStore(turn, self._decode)
+        async with self._store.lock() as locked:
+            yield LockedStore(locked, self._decode)
 
     async def _read(self) -> Json:
         try:
             return self._store.read()
         except StoreDamaged:
             # The original pi writes in place: wait for it, and read again.
-            async with self._store.turn() as turn:
-                return turn.read()
+            async with self._store.lock() as locked:
+                return locked.read()
 
     def _decode(self, provider: str, entries: Json) -> Credential | None:
         if provider not in entries:
@@ -284,24 +284,24 @@ class AuthStorage:
 
 
 class LockedStore:
-    """The store while it is locked; see ``AuthStorage.turn``."""
+    """The store while it is locked; see ``AuthStorage.lock``."""
 
     def __init__(
-        self, turn: StoreTransaction, decode_entry: Callable[[str, Json], Credential | None]
+        self, locked: StoreTransaction, decode_entry: Callable[[str, Json], Credential | None]
     ) -> None:
-        self._turn = turn
+        self._store = locked
         self._decode = decode_entry
 
     def get(self, provider: str) -> Credential | None:
         """Returns the current credential."""
-        return self._decode(provider, self._turn.read())
+        return self._decode(provider, self._store.read())
 
     async def put(self, provider: str, credential: Credential | None) -> bool:
         """Store the credential or, with ``None``, remove it; returns False if nothing changed.
 
         Raises ``FileLocked`` if the lock was lost meanwhile.
         """
-        entries = self._turn.read()
+        entries = self._store.read()
         entry = None if credential is None else encode(credential)
         if entries.get(provider) == entry:
             return False
@@ -309,5 +309,5 @@ class LockedStore:
             del entries[provider]
         else:
             entries[provider] = entry
-        await self._turn.write(entries)
+        await self._store.write(entries)
         return True

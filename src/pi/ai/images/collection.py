@@ -87,7 +87,7 @@ class ImagesModels:
         access = await self._auth.access(provider, None, options, self._services)
         if access is None or access.api_key is None:
             raise AuthenticationFailed(f"No API key for provider: {provider.id}")
-        question = shape.ask(model, request)
+        question = shape.encode(model, request)
         headers = {
             "Content-Type": question.content_type,
             **dict([shape.authorization(access.api_key)]),
@@ -111,7 +111,7 @@ class ImagesModels:
                 body = {}
             if body.get("error"):
                 raise from_error_object(body, clock=self._clock)
-            return shape.understand(body)
+            return shape.decode(body)
         except HttpError as error:
             raise from_http(error) from error
 

@@ -80,7 +80,7 @@ class ImageHttpResponse(Record):
 class ImageFormat(Protocol):
     """Encodes requests and decodes responses of one API."""
 
-    def ask(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
+    def encode(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
         """Returns the HTTP request."""
         ...
 
@@ -88,7 +88,7 @@ class ImageFormat(Protocol):
         """Returns the header that carries the key."""
         ...
 
-    def understand(self, body: Json) -> ImageHttpResponse:
+    def decode(self, body: Json) -> ImageHttpResponse:
         """Returns the decoded response; raises ``ProviderError`` if it has no image."""
         ...
 
@@ -102,7 +102,7 @@ class _Bearer:
 class OpenAIImages(_Bearer):
     """``/images/generations``, and ``/images/edits`` if there are input pictures."""
 
-    def ask(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
+    def encode(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
         """JSON for a new picture, a form for an edited one."""
         fields = _without_none(
             {
@@ -122,7 +122,7 @@ class OpenAIImages(_Bearer):
             content_type=f"multipart/form-data; boundary={boundary}",
         )
 
-    def understand(self, body: Json) -> ImageHttpResponse:
+    def decode(self, body: Json) -> ImageHttpResponse:
         """Decodes base64 images; URLs are not followed."""
         kind = f"image/{body.get('output_format') or 'png'}"
         images = [
@@ -138,7 +138,7 @@ class OpenAIImages(_Bearer):
 class GoogleImages:
     """``generateContent`` of a model that responds with images."""
 
-    def ask(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
+    def encode(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
         """Text and pictures as parts of one turn."""
         parts: list[Json] = [
             {"inlineData": {"mimeType": image.mime_type, "data": image.data}}
@@ -159,7 +159,7 @@ class GoogleImages:
         """Google's own header."""
         return "x-goog-api-key", key
 
-    def understand(self, body: Json) -> ImageHttpResponse:
+    def decode(self, body: Json) -> ImageHttpResponse:
         """Decodes inline images and text of all candidates, without thinking."""
         parts = [
             part
@@ -183,7 +183,7 @@ class GoogleImages:
 class OpenRouterImages(_Bearer):
     """Chat completions whose response has images beside the text."""
 
-    def ask(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
+    def encode(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
         """One user message; both modalities are requested."""
         content: list[Json] = [{"type": "text", "text": request.prompt}]
         content += [
@@ -200,7 +200,7 @@ class OpenRouterImages(_Bearer):
             path="/chat/completions", body=json_bytes(body | (request.extra or {}))
         )
 
-    def understand(self, body: Json) -> ImageHttpResponse:
+    def decode(self, body: Json) -> ImageHttpResponse:
         """Decodes images in data URLs."""
         messages = [_object(choice.get("message")) for choice in _objects(body.get("choices"))]
         images = [

@@ -148,8 +148,8 @@ async def send(
                     raise _refused(response, body, services.clock)
                 answering = True
                 builder.start()
-                patience = KeepAliveLimit(call, services.clock)
-                await _read(response, frames or SseReader(), decoder(), builder, flush, patience)
+                keep_alives = KeepAliveLimit(call, services.clock)
+                await _read(response, frames or SseReader(), decoder(), builder, flush, keep_alives)
                 return
         except HttpError as error:
             failure = _lost(error)
@@ -205,7 +205,7 @@ class KeepAliveLimit:
         self._endless = call.options.timeout_ms == 0
         self._last = clock.monotonic()
 
-    def heard(self, *, news: bool) -> None:
+    def received(self, *, news: bool) -> None:
         """Data arrived; raises ``ProviderUnavailable`` after keep-alives for too long."""
         now = self._clock.monotonic()
         if news:
@@ -250,7 +250,7 @@ async def _read(
     decoder: Decoder,
     builder: MessageBuilder,
     flush: Flush,
-    patience: KeepAliveLimit,
+    keep_alives: KeepAliveLimit,
 ) -> None:
     feed = decoder.feed
     hesitant = decoder if isinstance(decoder, IdleEndDecoder) else None
@@ -264,7 +264,7 @@ async def _read(
                 some = True
                 if decoder.finished:
                     return
-            patience.heard(news=builder.has_news)
+            keep_alives.received(news=builder.has_news)
             flush()
             if hesitant is not None:
                 response.allow_silence(hesitant.over_after)

@@ -86,7 +86,7 @@ async def test_a_request_with_a_wrong_state_does_not_end_the_login(
     assert server.visits_to("/token")[0].fields["code"] == "code-1"
 
 
-async def test_the_address_can_be_pasted_when_the_browser_is_elsewhere(
+async def test_the_address_can_be_pasted_from_a_browser_on_another_machine(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:
     pastes = ["nonsense with spaces", "http://localhost/?code=x&state=other"]
@@ -101,7 +101,7 @@ async def test_the_address_can_be_pasted_when_the_browser_is_elsewhere(
     tokens = await browser_login(ui, http, CLOCK, settings)
 
     assert tokens.access_token == "access-1"
-    assert ui.told == [
+    assert ui.shown == [
         "There is no code in it. Paste the whole address, or the code that was shown.",
         "This belongs to another or older login. Paste the address of this one.",
     ]
@@ -126,7 +126,7 @@ async def test_a_port_in_use_leaves_the_paste(
         tokens = await browser_login(ui, http, CLOCK, settings)
 
     assert tokens.access_token == "access-1"
-    assert ui.told == [
+    assert ui.shown == [
         f"http://localhost:{taken._port}/callback cannot be used: another program has it."
     ]
     (shown,) = (notice for notice in ui.notices if isinstance(notice, AuthUrl))
@@ -142,7 +142,7 @@ async def test_who_gives_up_ends_the_login(http: HttpClient, settings: LoginSett
         await browser_login(Reluctant(), http, CLOCK, settings)
 
 
-async def test_a_login_ends_when_nobody_comes(http: HttpClient, settings: LoginSettings) -> None:
+async def test_a_login_times_out(http: HttpClient, settings: LoginSettings) -> None:
     clock, ui = FakeClock(), ScriptedUI()
     waiting = asyncio.create_task(browser_login(ui, http, clock, settings))
     async with asyncio.timeout(30):

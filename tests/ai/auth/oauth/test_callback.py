@@ -50,7 +50,7 @@ async def test_a_wrong_state_is_ignored_and_the_right_one_is_still_heard(http: H
     assert accepted.headers.get("content-security-policy").startswith("default-src 'none'")
 
 
-async def test_a_refusal_in_the_browser_is_told_there_and_here(http: HttpClient) -> None:
+async def test_a_refusal_in_the_browser_is_shown_there_and_raised_here(http: HttpClient) -> None:
     async with CallbackListener(path="/callback", state="s") as listener:
         page = await visit(
             http, listener, "?error=access_denied&error_description=%3Cb%3ENo%3C/b%3E&state=s"
@@ -100,7 +100,7 @@ async def test_a_port_in_use_is_noticed_and_nothing_is_heard() -> None:
                 await second.code()
 
 
-async def test_the_port_is_free_again_even_if_somebody_is_still_connected() -> None:
+async def test_the_port_is_free_again_even_if_a_client_is_still_connected() -> None:
     async with CallbackListener(path="/callback", state="s") as listener:
         reader, writer = await asyncio.open_connection("127.0.0.1", listener._port)
         writer.write(b"GET /callback")

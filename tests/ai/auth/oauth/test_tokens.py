@@ -120,7 +120,7 @@ WAF = "<html><head><title>Just a moment...</title></head></html>"
         (Reply(200, {"token": "x"}), BadAnswer, "cannot be used"),
     ],
 )
-async def test_a_refusal_for_good_is_told_apart_from_a_bad_day(
+async def test_permanent_refusals_differ_from_temporary_errors(
     server: AuthorizationServer,
     http: HttpClient,
     settings: LoginSettings,

@@ -40,7 +40,7 @@ def refusal(sentence: str) -> bytes:
 
 
 class Asked:
-    """One question to a server that answers as told, and all requests that it took."""
+    """One request to a scripted server, and all requests that it received."""
 
     def __init__(self, *responses: bytes) -> None:
         self.responses = list(responses)

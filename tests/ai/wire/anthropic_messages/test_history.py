@@ -170,8 +170,8 @@ def test_an_answer_of_which_nothing_is_left_is_not_sent() -> None:
     ]
 
 
-@pytest.mark.behaviour("tool-call-ids-are-valid")
-def test_ids_that_become_equal_are_told_apart_on_call_and_result() -> None:
+@pytest.mark.trap(27)
+def test_ids_that_become_equal_are_made_unique_on_call_and_result() -> None:
     messages = sent(
         user("a"), own(asks("x|1"), asks("x/1")), result("x|1", "one"), result("x/1", "two")
     )
@@ -214,13 +214,13 @@ def test_later_instructions_wait_for_the_results_of_a_batch() -> None:
     assert [message["role"] for message in messages] == ["user", "assistant", "user", "system"]
 
 
-def test_changed_and_removed_sections_are_told() -> None:
+def test_changed_and_removed_sections_are_sent() -> None:
     change = system("now", sections={"rules": "<rules>new</rules>", "skills": None})
 
     messages = sent(user("a"), change, model=model(MID_SYSTEM))
 
-    told = 'now\n\n<rules>new</rules>\n\nThe earlier section "skills" no longer applies.'
-    assert messages[-1] == {"role": "system", "content": [text(told)]}
+    update = 'now\n\n<rules>new</rules>\n\nThe earlier section "skills" no longer applies.'
+    assert messages[-1] == {"role": "system", "content": [text(update)]}
 
 
 def test_instructions_that_no_turn_of_the_user_follows_are_said_in_their_place() -> None:

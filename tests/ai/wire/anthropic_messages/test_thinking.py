@@ -29,8 +29,8 @@ RESTLESS = model(ADAPTIVE, thinking_level_map={"off": None})
 def fields(target: Model = PLAIN, **options: Any) -> Json:
     """What a request says about thinking and temperature."""
     payload = encode(call(system("", tool()), user("hi"), model=target, **options))
-    wanted = ("betas", "temperature", "thinking", "output_config")
-    return {name: payload[name] for name in wanted if name in payload}
+    names = ("betas", "temperature", "thinking", "output_config")
+    return {name: payload[name] for name in names if name in payload}
 
 
 def budget(tokens: int) -> Json:
@@ -75,8 +75,8 @@ def test_a_model_with_efforts_gets_no_budget() -> None:
     }
 
 
-@pytest.mark.behaviour("thinking-off-is-explicit")
-def test_off_is_said_unless_the_model_cannot_be_told() -> None:
+@pytest.mark.trap(23)
+def test_off_is_sent_unless_the_model_rejects_it() -> None:
     assert fields(reasoning="off") == OFF
     assert fields(model(ADAPTIVE), reasoning="off") == OFF
     assert fields(RESTLESS, reasoning="off") == {}

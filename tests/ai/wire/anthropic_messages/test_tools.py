@@ -144,10 +144,10 @@ def test_a_forced_tool_must_still_be_offered() -> None:
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
 def test_strict_schemas_go_only_to_servers_that_take_them() -> None:
-    wanted = system("", tool("a", PREFER), tool("b", PREFER))
+    preferring = system("", tool("a", PREFER), tool("b", PREFER))
 
-    strict = declared(wanted, user("hi"), model=STRICT)
-    plain = declared(wanted, user("hi"))
+    strict = declared(preferring, user("hi"), model=STRICT)
+    plain = declared(preferring, user("hi"))
 
     assert [entry.get("strict") for entry in strict] == [True, True]
     assert [entry["input_schema"]["additionalProperties"] for entry in strict] == [False, False]

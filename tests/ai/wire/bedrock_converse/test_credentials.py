@@ -68,7 +68,7 @@ async def test_what_is_chosen_for_pi_beats_the_environment() -> None:
     assert given == AwsIdentity(token="G", region="us-east-1")
 
 
-async def test_a_proxy_that_authenticates_itself_gets_a_signature_of_nobody() -> None:
+async def test_a_proxy_that_authenticates_itself_gets_a_dummy_signature() -> None:
     identity = await find_identity(call(), {"AWS_BEDROCK_SKIP_AUTH": "1"})
 
     assert identity == AwsIdentity(keys=AwsKeys(access_key="none", secret_key="none"))
@@ -137,13 +137,13 @@ async def test_credentials_that_renew_themselves_are_asked_for_once(aws: Path) -
 
 
 async def test_a_profile_that_is_not_there_is_named(aws: Path) -> None:
-    with pytest.raises(AuthenticationFailed, match=r"for the profile nobody: .*nobody") as failed:
-        await find_identity(call(), {"AWS_PROFILE": "nobody"})
+    with pytest.raises(AuthenticationFailed, match=r"for the profile missing: .*missing") as failed:
+        await find_identity(call(), {"AWS_PROFILE": "missing"})
 
     assert failed.value.hint == WAYS_IN
 
 
-async def test_a_machine_without_credentials_is_told_how_to_get_some(aws: Path) -> None:
+async def test_a_machine_without_credentials_gets_a_hint(aws: Path) -> None:
     with pytest.raises(AuthenticationFailed) as failed:
         await find_identity(call(), {})
 

@@ -56,7 +56,7 @@ def test_an_exception_says_of_which_kind_it_is() -> None:
     assert list(events) == [("exception:throttlingException", b'{"message":"slow"}')]
 
 
-def test_an_error_without_a_payload_tells_its_message() -> None:
+def test_an_error_without_a_payload_has_its_message() -> None:
     headers = (
         string_header(":message-type", "error")
         + string_header(":error-code", "InternalError")

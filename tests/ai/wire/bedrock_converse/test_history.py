@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from pi.ai.messages import Image, Json, Message, Text, Thinking, ToolCall, UserMessage
 from pi.ai.models.model import Model
-from pi.ai.wire.bedrock_converse.compat import traits_of
+from pi.ai.wire.bedrock_converse.compat import compat_of
 from pi.ai.wire.bedrock_converse.history import (
     NO_TEXT,
     UNKNOWN_IMAGE,
@@ -24,7 +24,7 @@ ENCODED_PICTURE = {"image": {"source": {"bytes": base64.b64decode(PNG)}, "format
 
 def encoded(*messages: Message, target: Model | None = None) -> list[Json]:
     asked = target or model()
-    return encode_messages(history_for(messages, asked), traits_of(asked))
+    return encode_messages(history_for(messages, asked), compat_of(asked))
 
 
 def user(*content: Json) -> Json:

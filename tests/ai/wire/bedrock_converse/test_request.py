@@ -29,10 +29,10 @@ def test_a_bare_question_is_a_small_payload() -> None:
 
 @pytest.mark.behaviour("output-cap-is-sane", "bedrock-request-rules")
 @pytest.mark.parametrize(
-    ("known", "wanted", "sent"), [(32_000, None, 32_000), (32_000, 500, 500), (0, None, 4096)]
+    ("known", "requested", "sent"), [(32_000, None, 32_000), (32_000, 500, 500), (0, None, 4096)]
 )
-def test_an_output_cap_is_always_sent(known: int, wanted: int | None, sent: int) -> None:
-    payload = encode(call(HELLO, target=model(max_tokens=known), max_tokens=wanted))
+def test_an_output_cap_is_always_sent(known: int, requested: int | None, sent: int) -> None:
+    payload = encode(call(HELLO, target=model(max_tokens=known), max_tokens=requested))
 
     assert payload["inferenceConfig"] == {"maxTokens": sent}
 

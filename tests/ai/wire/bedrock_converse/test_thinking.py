@@ -6,7 +6,7 @@ import pytest
 
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
-from pi.ai.wire.bedrock_converse.compat import thinking_fields, thinks_without_limits, traits_of
+from pi.ai.wire.bedrock_converse.compat import compat_of, thinking_fields, thinks_without_limits
 from tests.ai.wire.bedrock_converse.calls import SONNET, call, model
 
 BETA = ["interleaved-thinking-2025-05-14"]
@@ -14,7 +14,7 @@ BETA = ["interleaved-thinking-2025-05-14"]
 
 def fields(target: Model, *, cap: int = 32_000, forced: bool = False, **options: Any) -> Json:
     return thinking_fields(
-        call(target=target, **options), traits_of(target), cap=cap, forced=forced
+        call(target=target, **options), compat_of(target), cap=cap, forced=forced
     )
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.errors import BadRequest
-from pi.ai.wire.bedrock_converse.compat import ModelCompat, traits_of
+from pi.ai.wire.bedrock_converse.compat import ModelCompat, compat_of
 from tests.ai.wire.bedrock_converse.calls import model
 
 NEW_CLAUDE = ModelCompat(cache="long", thinking="effort", thoughts="signed", temperature=False)
@@ -42,23 +42,23 @@ PROFILE = "arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/
         ("meta.llama3-3-70b-instruct-v1:0", ModelCompat()),
     ],
 )
-def test_a_name_tells_what_the_model_takes(id: str, expected: ModelCompat) -> None:
-    assert traits_of(model(id)) == expected
+def test_capabilities_follow_from_the_name(id: str, expected: ModelCompat) -> None:
+    assert compat_of(model(id)) == expected
 
 
-def test_the_name_of_a_profile_that_names_no_model_tells_it() -> None:
-    assert traits_of(model(PROFILE, name="Claude Opus 4.6 (team)")).thinking == "effort"
-    assert traits_of(model(PROFILE, name="our profile")) == ModelCompat()
+def test_capabilities_of_an_anonymous_profile_follow_from_the_model_name() -> None:
+    assert compat_of(model(PROFILE, name="Claude Opus 4.6 (team)")).thinking == "effort"
+    assert compat_of(model(PROFILE, name="our profile")) == ModelCompat()
 
 
 def test_strict_tools_are_a_flag() -> None:
-    assert traits_of(model(compat={"supportsStrictMode": True})).strict_tools
-    assert not traits_of(model(compat={"somethingElse": 1})).strict_tools
+    assert compat_of(model(compat={"supportsStrictMode": True})).strict_tools
+    assert not compat_of(model(compat={"somethingElse": 1})).strict_tools
 
 
 def test_a_flag_of_the_wrong_type_says_where_to_correct_it() -> None:
     with pytest.raises(BadRequest) as refused:
-        traits_of(model("m", compat={"supportsStrictMode": "yes"}))
+        compat_of(model("m", compat={"supportsStrictMode": "yes"}))
 
     assert refused.value.message.startswith("The compat flags of model 'm' cannot be read:")
     assert refused.value.hint == "Correct the model's compat in models.json."

@@ -13,7 +13,7 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model
-from pi.ai.wire.google_generate.compat import traits_of
+from pi.ai.wire.google_generate.compat import compat_of
 from pi.ai.wire.google_generate.history import UNSIGNED, contents
 from pi.ai.wire_support.handoff import IMAGES_FOLLOW
 from pi.base.records import replace
@@ -34,7 +34,7 @@ INLINE = {"inlineData": {"mimeType": "image/png", "data": PNG}}
 
 
 def written(model: Model, *messages: Message) -> list[Json]:
-    return contents(messages, model, traits_of(model))
+    return contents(messages, model, compat_of(model))
 
 
 def own(model: Model, *content: Text | Thinking | ToolCall) -> AssistantMessage:
@@ -111,8 +111,8 @@ def test_a_call_without_a_name_is_dropped_with_its_result() -> None:
     assert parts(NEW, ASK, nameless, result("c1")) == [[{"text": "ask"}], [{"text": "t"}]]
 
 
-@pytest.mark.behaviour("calls-and-results-are-paired", "gemini-tool-results")
-def test_results_of_a_batch_share_a_content_and_tell_errors_from_outputs() -> None:
+@pytest.mark.trap(31, 57)
+def test_results_of_a_batch_share_a_content_and_separate_errors_from_outputs() -> None:
     batch = foreign(peek("c1"), peek("c2"), peek("c3"))
 
     sent = written(

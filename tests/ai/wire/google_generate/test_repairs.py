@@ -101,10 +101,10 @@ async def test_refused_signatures_are_healed_and_never_sent_again() -> None:
         model=MODEL.id,
     )
     result = ToolResultMessage(tool_call_id="c", tool_name="peek", content=(Text(text="R"),))
-    told = (HI, said, result)
+    history = (HI, said, result)
 
-    bodies, healed = await asked(*told, responses=[refused, recording(MODEL.api, "thinking")])
-    later, _ = await asked(*told, healed, HI, responses=[recording(MODEL.api, "text")])
+    bodies, healed = await asked(*history, responses=[refused, recording(MODEL.api, "thinking")])
+    later, _ = await asked(*history, healed, HI, responses=[recording(MODEL.api, "text")])
 
     assert [note["type"] for note in healed.diagnostics or ()] == ["thinking_signature_rejected"]
     assert [signatures(body) for body in (*bodies, *later)] == [

@@ -1,4 +1,4 @@
-"""How an answer of Google ends, also one that nobody expects."""
+"""Expected and unexpected ends of Google's responses."""
 
 from __future__ import annotations
 

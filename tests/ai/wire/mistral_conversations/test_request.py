@@ -172,8 +172,8 @@ def test_the_version_is_in_the_address_once(base_url: str) -> None:
     assert url(asked) == "https://host.test/v1/chat/completions"
 
 
-def test_the_session_is_named_only_where_a_cache_is_wanted() -> None:
-    wanted = call(session_id="S")
+def test_the_session_is_sent_only_if_caching_is_on() -> None:
+    cached = call(session_id="S")
     unwanted = call(session_id="S", cache_retention="none")
 
     fixed = {
@@ -181,6 +181,6 @@ def test_the_session_is_named_only_where_a_cache_is_wanted() -> None:
         "User-Agent": user_agent(),
         "Authorization": "Bearer KEY",
     }
-    assert headers(wanted) == {**fixed, "x-affinity": "S"}
+    assert headers(cached) == {**fixed, "x-affinity": "S"}
     assert headers(unwanted) == fixed
     assert "promptCacheKey" not in encode(unwanted)

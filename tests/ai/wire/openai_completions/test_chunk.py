@@ -12,8 +12,8 @@ from pi.ai.wire.openai_completions.chunks import (
     Delta,
     FirstChunk,
     decode_chunk,
-    decode_oddity,
-    decode_opening,
+    decode_first,
+    decode_lenient,
 )
 from pi.base.records import UNREADABLE
 
@@ -23,13 +23,13 @@ def test_a_chunk_is_decoded_as_far_as_it_is_needed() -> None:
 
     choices: list[ChunkChoice | None] = [ChunkChoice(delta=Delta(content="hi"))]
     assert decode_chunk(data) == Chunk(choices=choices)
-    assert decode_opening(data) == FirstChunk(choices=choices, id="1")
+    assert decode_first(data) == FirstChunk(choices=choices, id="1")
 
 
 @pytest.mark.behaviour("empty-chunks-are-skipped")
 @pytest.mark.parametrize("data", [b"null", b"[]", b'"x"', b"7", b"", b" ", b'{"choices":5}'])
 def test_events_that_are_no_chunks_mean_nothing(data: bytes) -> None:
-    assert decode_oddity(data) is None
+    assert decode_lenient(data) is None
 
 
 @pytest.mark.behaviour("error-inside-a-200-stream")
@@ -43,18 +43,18 @@ def test_events_that_are_no_chunks_mean_nothing(data: bytes) -> None:
     ],
 )
 def test_errors_are_known_in_every_form(data: bytes) -> None:
-    assert decode_oddity(data) == FirstChunk(error=msgspec.json.decode(data))
+    assert decode_lenient(data) == FirstChunk(error=msgspec.json.decode(data))
 
 
 def test_broken_characters_do_not_spoil_a_chunk() -> None:
     torn = b'{"choices":[{"delta":{"content":"a\xff b\\ud83d c"}}]}'
 
-    assert decode_oddity(torn) == FirstChunk(choices=[ChunkChoice(delta=Delta(content="a� b c"))])
+    assert decode_lenient(torn) == FirstChunk(choices=[ChunkChoice(delta=Delta(content="a� b c"))])
 
 
 def test_what_is_not_json_is_shown() -> None:
     with pytest.raises(BadAnswer, match="<html>"):
-        decode_oddity(b"<html>" + b"x" * 1000)
+        decode_lenient(b"<html>" + b"x" * 1000)
 
 
 @given(st.binary(max_size=60) | st.just(b"[" * 100_000))
@@ -63,6 +63,6 @@ def test_whatever_comes_is_a_chunk_or_nothing_or_a_bad_answer(data: bytes) -> No
         decode_chunk(data)
     except UNREADABLE:
         try:
-            decode_oddity(data)
+            decode_lenient(data)
         except BadAnswer as error:
             assert len(error.message) < 300

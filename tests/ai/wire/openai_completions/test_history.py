@@ -257,7 +257,7 @@ def test_late_tools_are_declared_where_they_came_where_the_server_allows_it() ->
     ]
 
 
-def test_late_tools_are_declared_with_the_others_elsewhere() -> None:
+def test_late_tools_are_declared_with_the_others_by_default() -> None:
     body = encode(
         call_with(
             SystemMessage(content="S", tools_added=(PEEK,)),

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pi.ai.messages import Json, Text, Thinking, UserMessage
-from pi.ai.wire.openai_completions.chunks import Delta, ReasoningDetails, thought
+from pi.ai.wire.openai_completions.chunks import Delta, ReasoningDetails, thinking_delta
 from pi.ai.wire.openai_completions.request import encode
 from tests.ai.wire.openai_completions.chats import DONE, call_with, chunk, decoded, says
 
@@ -29,13 +29,13 @@ def test_what_is_said_in_several_fields_is_thought_once() -> None:
         reasoning_details=[{"type": "reasoning.text", "text": "hm"}],
     )
 
-    assert thought(delta, ReasoningDetails()) == ("hm", "reasoning_content")
+    assert thinking_delta(delta, ReasoningDetails()) == ("hm", "reasoning_content")
 
 
 def test_fields_that_hold_no_text_are_passed_over() -> None:
     delta = Delta(reasoning_content={"x": 1}, reasoning="", reasoning_text="hm")
 
-    assert thought(delta, ReasoningDetails()) == ("hm", "reasoning_text")
+    assert thinking_delta(delta, ReasoningDetails()) == ("hm", "reasoning_text")
 
 
 @pytest.mark.behaviour("chat-reasoning-replay")

@@ -29,11 +29,11 @@ def test_a_refused_proof_is_never_sent_again_and_those_of_calls_are_not() -> Non
     detail = '{"type":"reasoning.encrypted","data":"x"}'
     thought = Thinking(thinking="hm", thinking_signature='{"reasoning_opaque":"x"}')
     signed = replace(peeked("c"), thought_signature=detail)
-    told = (HI, answered(thought, Text(text="so")), HI, answered(signed), resulted("c"))
+    history = (HI, answered(thought, Text(text="so")), HI, answered(signed), resulted("c"))
     healed = replace(answered(thought), diagnostics=({"type": THINKING_REJECTED},))
 
-    now = encode(call_with(*told), Repairs(thinking=True))["messages"]
-    later = encode(call_with(*told, healed, answered(thought, Text(text="on"))))["messages"]
+    now = encode(call_with(*history), Repairs(thinking=True))["messages"]
+    later = encode(call_with(*history, healed, answered(thought, Text(text="on"))))["messages"]
 
     assert [sorted(message) for message in now if message["role"] == "assistant"] == [
         ["content", "role"],

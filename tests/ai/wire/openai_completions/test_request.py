@@ -57,7 +57,7 @@ def test_a_choice_of_tools_follows_the_tools() -> None:
     assert list(body)[-2:] == ["tools", "tool_choice"]
 
 
-def test_gateways_are_told_who_shall_serve() -> None:
+def test_gateways_get_routing_preferences() -> None:
     model = model_with(
         {
             "openRouterRouting": {"order": ["a", "b"], "allow_fallbacks": False},
@@ -138,12 +138,12 @@ turns = st.lists(
 @pytest.mark.behaviour("prompt-prefix-is-stable")
 @given(turns, turns)
 def test_a_longer_conversation_begins_with_the_bytes_of_the_shorter_one(
-    told: tuple[Message, ...], more: tuple[Message, ...]
+    history: tuple[Message, ...], more: tuple[Message, ...]
 ) -> None:
     def sent(*messages: Message) -> Json:
         return encode(call_with(SYSTEM, HI, *messages, model=MODEL))
 
-    shorter, longer = sent(*told), sent(*told, *more)
+    shorter, longer = sent(*history), sent(*history, *more)
 
     known = json_bytes(shorter.pop("messages"))[:-1]
     assert json_bytes(longer.pop("messages")).startswith(known)

@@ -254,7 +254,7 @@ def test_an_event_that_is_not_json_is_an_error() -> None:
 
 # What it cost ------------------------------------------------------------------------------------
 
-TOLD = {
+USAGE = {
     "prompt_tokens": 110,
     "completion_tokens": 5,
     "prompt_tokens_details": {"cached_tokens": 100},
@@ -270,33 +270,33 @@ def used(answer: Answer) -> tuple[int, int, int]:
 
 @pytest.mark.behaviour("usage-is-counted-once")
 def test_usage_is_read_in_the_choice_in_the_last_chunk_and_after_it() -> None:
-    choice = {"delta": {}, "finish_reason": "stop", "usage": TOLD}
+    choice = {"delta": {}, "finish_reason": "stop", "usage": USAGE}
 
     assert used(decoded(*says("ok"), chunk(choices=[choice]))) == (10, 5, 100)
-    assert used(decoded(*says("ok"), chunk(choices=[choice], usage=TOLD))) == (10, 5, 100)
-    assert used(decoded(*says("ok"), chunk(finish="stop", usage=TOLD))) == (10, 5, 100)
-    assert used(decoded(*says("ok"), STOP, counts(**TOLD), DONE)) == (10, 5, 100)
+    assert used(decoded(*says("ok"), chunk(choices=[choice], usage=USAGE))) == (10, 5, 100)
+    assert used(decoded(*says("ok"), chunk(finish="stop", usage=USAGE))) == (10, 5, 100)
+    assert used(decoded(*says("ok"), STOP, counts(**USAGE), DONE)) == (10, 5, 100)
 
 
 @pytest.mark.behaviour("usage-is-not-erased")
 def test_later_events_without_usage_do_not_erase_it() -> None:
     zeros = {"prompt_tokens": 0, "completion_tokens": 0}
 
-    answer = decoded(chunk(usage=TOLD), *says("ok"), chunk(finish="stop", usage=zeros), DONE)
+    answer = decoded(chunk(usage=USAGE), *says("ok"), chunk(finish="stop", usage=zeros), DONE)
 
     assert used(answer) == (10, 5, 100)
 
 
 @pytest.mark.behaviour("costs-follow-the-tier")
 def test_the_servers_own_charge_is_the_cost() -> None:
-    answer = decoded(*says("ok"), STOP, counts(**TOLD, cost=0.5))
+    answer = decoded(*says("ok"), STOP, counts(**USAGE, cost=0.5))
 
     assert answer.message.usage.cost.total == 0.5
 
 
 def cost(base_url: str, tier: str) -> float:
     call = call_with(model=model_with(cost=PRICES, baseUrl=base_url))
-    answer = decoded(chunk({"content": "ok"}, service_tier=tier), STOP, counts(**TOLD), call=call)
+    answer = decoded(chunk({"content": "ok"}, service_tier=tier), STOP, counts(**USAGE), call=call)
     return answer.message.usage.cost.total
 
 

@@ -21,7 +21,7 @@ def formatted(name: str, **model: object) -> Model:
 
 
 @pytest.mark.parametrize("name", list(FORMATS))
-def test_a_model_that_cannot_think_is_told_nothing_about_it(name: str) -> None:
+def test_a_model_that_cannot_think_gets_no_thinking_fields(name: str) -> None:
     assert fields(formatted(name, reasoning=False), "high") == {}
 
 

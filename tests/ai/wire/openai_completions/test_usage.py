@@ -12,7 +12,7 @@ from pi.ai.wire.openai_completions.chunks import parse_usage, reported_cost
 
 @pytest.mark.behaviour("usage-is-counted-once")
 @pytest.mark.parametrize(
-    "told",
+    "reported",
     [
         {"prompt_tokens_details": {"cached_tokens": 100}},
         {"prompt_cache_hit_tokens": 100, "prompt_cache_miss_tokens": 10},
@@ -21,9 +21,9 @@ from pi.ai.wire.openai_completions.chunks import parse_usage, reported_cost
     ids=["openai", "deepseek", "moonshot"],
 )
 def test_cached_tokens_are_read_wherever_they_are_and_not_counted_twice(
-    told: dict[str, Any],
+    reported: dict[str, Any],
 ) -> None:
-    counted = {"prompt_tokens": 110, "completion_tokens": 5, "total_tokens": 115, **told}
+    counted = {"prompt_tokens": 110, "completion_tokens": 5, "total_tokens": 115, **reported}
 
     assert parse_usage(counted) == Usage(input=10, output=5, cache_read=100)
 
@@ -63,7 +63,7 @@ def test_thoughts_are_part_of_the_output_once(completion: int, total: int) -> No
         {"prompt_tokens": -4, "completion_tokens": float("nan")},
     ],
 )
-def test_missing_zero_and_senseless_counts_tell_nothing(counted: object) -> None:
+def test_missing_zero_and_invalid_counts_are_ignored(counted: object) -> None:
     assert parse_usage(counted) is None
 
 

@@ -147,8 +147,10 @@ async def test_a_refused_thought_heals_over_a_websocket_too() -> None:
     }
 
     async with connected(replying((refused,)), replying(says("b", "resp_1"))) as (server, led):
-        told = replace(talk.own(thought(encrypted_content="E"), "so"), api="openai-codex-responses")
-        message = await led.ask(user("a"), told, user("b"))
+        previous = replace(
+            talk.own(thought(encrypted_content="E"), "so"), api="openai-codex-responses"
+        )
+        message = await led.ask(user("a"), previous, user("b"))
 
     assert message.text == "b"
     assert [kinds for _, _, kinds in sent(server)] == [

@@ -204,7 +204,7 @@ async def test_variables_say_how_often_a_new_socket_is_tried(
 ) -> None:
     clock = CountingClock()
 
-    async with raw_server(refuse) as nobody, talking(nobody.url.rstrip("/"), environ) as led:
+    async with raw_server(refuse) as refusing, talking(refusing.url.rstrip("/"), environ) as led:
         led.services = replace(led.services, clock=clock)
         await led.ask(user("hi"))
 
@@ -254,7 +254,7 @@ async def test_a_variable_says_how_long_the_server_may_be_silent() -> None:
     assert broken.error_message == "The server was silent for 0.05 s."
 
 
-async def test_details_get_into_the_log_only_for_whoever_asks_for_them(tmp_path: Path) -> None:
+async def test_details_are_logged_only_on_request(tmp_path: Path) -> None:
     for folder, environ in (("off", {}), ("on", {"PI_CODEX_DEBUG": "1"})):
         stop = start_log(tmp_path / folder, environ)
         async with connected(replying(says("a", "resp_1"))) as (_, led):

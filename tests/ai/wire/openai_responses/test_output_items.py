@@ -141,7 +141,7 @@ def test_an_id_that_changes_on_the_way_does_not_matter() -> None:
     assert blocks == [Text(text="so")]
 
 
-def test_without_an_index_the_id_tells_items_apart() -> None:
+def test_without_an_index_the_id_separates_items() -> None:
     blocks = content(
         text(None, "a", item_id="m1"),
         text(None, "b", item_id="m2"),

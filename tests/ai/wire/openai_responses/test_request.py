@@ -104,7 +104,9 @@ def test_a_long_session_id_is_hashed_wherever_it_is_sent() -> None:
         ),
     ],
 )
-def test_the_cache_is_kept_as_long_as_wanted(compat: Json, retention: str, expected: Json) -> None:
+def test_the_cache_is_kept_as_long_as_requested(
+    compat: Json, retention: str, expected: Json
+) -> None:
     made = body(model(compat), session_id="S", cache_retention=retention)
 
     names = ("prompt_cache_key", "prompt_cache_retention", "prompt_cache_options")
@@ -128,7 +130,7 @@ def test_a_session_is_routed_as_the_gateway_wants_it() -> None:
 
 @pytest.mark.behaviour("prompt-prefix-is-stable")
 def test_a_later_turn_begins_with_the_bytes_of_an_earlier_one() -> None:
-    told = (
+    history = (
         system("SP", tool("b"), tool("a")),
         user("hi"),
         own(thought(encrypted_content="E"), "so", asks(path="ü")),
@@ -139,12 +141,14 @@ def test_a_later_turn_begins_with_the_bytes_of_an_earlier_one() -> None:
     )
     thinking = model(IN_PLACE)
 
-    bodies = [encode(call(*told[:end], model=thinking, session_id="S")) for end in (2, 4, 5, 7)]
+    bodies = [encode(call(*history[:end], model=thinking, session_id="S")) for end in (2, 4, 5, 7)]
 
     for shorter, longer in pairwise(bodies):
         assert longer["input"][: len(shorter["input"])] == shorter["input"]
         assert {**longer, "input": []} == {**shorter, "input": []}
-    assert json_bytes(bodies[-1]) == json_bytes(encode(call(*told, model=thinking, session_id="S")))
+    assert json_bytes(bodies[-1]) == json_bytes(
+        encode(call(*history, model=thinking, session_id="S"))
+    )
 
 
 # The rest ----------------------------------------------------------------------------------------

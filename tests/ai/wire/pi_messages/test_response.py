@@ -205,7 +205,7 @@ def test_a_stream_without_an_end_is_a_bad_answer() -> None:
 
 @pytest.mark.behaviour("error-inside-a-200-stream", "rate-limit-is-not-overflow")
 @pytest.mark.parametrize(
-    ("told", "kind"),
+    ("text", "kind"),
     [
         ('429: {"type":"rate_limit_error","message":"slow down"}', RateLimited),
         ('400: {"message":"prompt is too long: 9 tokens > 8 maximum"}', ContextOverflow),
@@ -214,22 +214,22 @@ def test_a_stream_without_an_end_is_a_bad_answer() -> None:
     ],
 )
 def test_an_error_is_of_the_same_kind_as_the_server_met(
-    told: str, kind: type[ProviderError]
+    text: str, kind: type[ProviderError]
 ) -> None:
-    failed = {"type": "error", "reason": "error", "errorMessage": told, "usage": {"output": 3}}
+    failed = {"type": "error", "reason": "error", "errorMessage": text, "usage": {"output": 3}}
     answer = Answer()
 
     with pytest.raises(ProviderError) as failure:
         answer.feed(failed)
 
     assert type(failure.value) is kind
-    assert failure.value.message == told
+    assert failure.value.message == text
     assert answer.builder.usage.output == 3
 
 
-@pytest.mark.parametrize("told", ["429: slow down", "Rate limit: try again later"])
-def test_an_error_may_say_when_to_ask_again(told: str) -> None:
-    failed = {"type": "error", "reason": "error", "errorMessage": told, "retryAfter": 7}
+@pytest.mark.parametrize("text", ["429: slow down", "Rate limit: try again later"])
+def test_an_error_may_say_when_to_ask_again(text: str) -> None:
+    failed = {"type": "error", "reason": "error", "errorMessage": text, "retryAfter": 7}
 
     with pytest.raises(RateLimited) as failure:
         Answer().feed(failed)
@@ -237,7 +237,7 @@ def test_an_error_may_say_when_to_ask_again(told: str) -> None:
     assert failure.value.retry_after == 7
 
 
-def test_an_error_without_words_says_so() -> None:
+def test_an_error_without_a_message_gets_one() -> None:
     with pytest.raises(ProviderError, match="did not say why"):
         Answer().feed({"type": "error"})
 

@@ -40,7 +40,7 @@ class ModelCompat(Record):
     temperature: bool = True
 
 
-def traits_of(model: Model) -> ModelCompat:
+def compat_of(model: Model) -> ModelCompat:
     """Returns the capabilities of ``model``; raises ``BadRequest`` if its flags are invalid."""
     strict = read_flags(model, Compat).supports_strict_mode
     name = "-".join(re.findall(r"[a-z0-9]+", f"{model.id} {model.name}".lower()))

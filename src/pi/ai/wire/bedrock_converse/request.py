@@ -13,9 +13,9 @@ from pi.ai.request import Call
 from pi.ai.transcript import fold
 from pi.ai.wire.bedrock_converse.compat import (
     ModelCompat,
+    compat_of,
     thinking_fields,
     thinks_without_limits,
-    traits_of,
 )
 from pi.ai.wire.bedrock_converse.history import (
     encode_messages,
@@ -43,7 +43,7 @@ _LABEL = r"(?a)[a-zA-Z0-9\s:_@$#=/+,.-]{1,256}"
 
 def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
     """Returns the payload; images and redacted thinking are bytes."""
-    traits = traits_of(call.model)
+    traits = compat_of(call.model)
     instructions, rest = fold(call.messages, keep_later=False)
     history = history_for(without_refused_thoughts(rest, call.model, repairs), call.model)
     messages = encode_messages(history, traits)

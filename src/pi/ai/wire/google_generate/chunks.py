@@ -87,7 +87,7 @@ decode = msgspec.json.Decoder(Chunk).decode
 S = TypeVar("S", bound=EventShape)
 
 
-def salvaged(data: bytes) -> Chunk:
+def decode_lenient(data: bytes) -> Chunk:
     """Decodes what is valid of an event with fields of the wrong types.
 
     Raises ``BadAnswer`` if it is not even JSON.

@@ -30,7 +30,7 @@ class Compat(Record):
     """Tools are declared with JSON Schema; else with Google's subset of OpenAPI."""
 
 
-def traits_of(model: Model) -> Compat:
+def compat_of(model: Model) -> Compat:
     """Returns the capabilities of ``model``.
 
     The flag ``supportsParametersJsonSchema`` is false for servers that support only the older way

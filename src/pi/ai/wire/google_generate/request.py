@@ -16,7 +16,7 @@ from pi.ai.messages import Json, Tool
 from pi.ai.request import Call, ToolChoice, valid_tool_choice
 from pi.ai.transcript import fold
 from pi.ai.wire.google_generate import vertex
-from pi.ai.wire.google_generate.compat import Compat, thinking_config, traits_of
+from pi.ai.wire.google_generate.compat import Compat, compat_of, thinking_config
 from pi.ai.wire.google_generate.history import UNSIGNED, contents
 from pi.ai.wire.google_generate.schema import json_schema, openapi_schema
 from pi.ai.wire_support.repairs import NO_REPAIRS, Repairs, without_refused_thoughts
@@ -30,7 +30,7 @@ _BESIDE_GENERATION = ("tools", "toolConfig", "safetySettings", "cachedContent", 
 
 def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
     """Returns the payload: ``model``, ``contents`` and ``config``."""
-    traits = traits_of(call.model)
+    traits = compat_of(call.model)
     instructions, rest = fold(call.messages, keep_later=False)
     trusted = without_refused_thoughts(rest, call.model, repairs)
     config: Json = {"maxOutputTokens": call.max_tokens}

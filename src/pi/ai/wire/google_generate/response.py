@@ -19,7 +19,7 @@ from pi.ai.wire.google_generate.chunks import (
     Part,
     UsageCounter,
     decode,
-    salvaged,
+    decode_lenient,
 )
 from pi.base.records import UNREADABLE
 
@@ -150,7 +150,7 @@ class GenerateDecoder:
         try:
             chunk = decode(data)
         except UNREADABLE:
-            chunk = self._odd(data)
+            chunk = self._decode_lenient(data)
         if chunk.error or chunk.prompt_feedback is not None:
             _raise_problem(chunk)
         if (counts := chunk.usage_metadata) is not None:
@@ -203,11 +203,11 @@ class GenerateDecoder:
         self._builder.arguments(key, text)
         self._builder.end(key)
 
-    def _odd(self, data: bytes) -> Chunk:
+    def _decode_lenient(self, data: bytes) -> Chunk:
         """Decode leniently what is not an event; returns nothing if it ends the response."""
         if data == DONE:  # a gateway's own last event
             self._take_done()
-        return salvaged(data)
+        return decode_lenient(data)
 
     def _take_done(self) -> None:
         if self.over_after is not None or not self._answered:
@@ -271,15 +271,13 @@ def _raise_problem(chunk: Chunk) -> None:
         raise from_error_object({"error": chunk.error})
     feedback = chunk.prompt_feedback
     if feedback is not None and (reason := feedback.block_reason):
-        text = _with_reason(
-            f"The provider blocked the prompt: {reason}", feedback.block_reason_message
-        )
+        text = _join(f"The provider blocked the prompt: {reason}", feedback.block_reason_message)
         raise AnswerRefused(text, hint=_REPHRASE, code=reason)
 
 
 def _failure(word: str, message: str | None) -> ProviderError:
     """Returns the error for a failing finish reason."""
-    text = _with_reason(f"Provider finish_reason: {word}", message)
+    text = _join(f"Provider finish_reason: {word}", message)
     if word in _REFUSALS:
         return AnswerRefused(text, hint=_REPHRASE, code=word)
     if word == "MISSING_THOUGHT_SIGNATURE":
@@ -287,5 +285,5 @@ def _failure(word: str, message: str | None) -> ProviderError:
     return BadAnswer(text, code=word)
 
 
-def _with_reason(what: str, why: str | None) -> str:
+def _join(what: str, why: str | None) -> str:
     return f"{what} ({why})" if why else what

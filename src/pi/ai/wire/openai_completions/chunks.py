@@ -63,11 +63,11 @@ class FirstChunk(Chunk, gc=False):
 _OPENINGS = msgspec.json.Decoder(FirstChunk)
 
 decode_chunk = msgspec.json.Decoder(Chunk).decode
-decode_opening = _OPENINGS.decode
+decode_first = _OPENINGS.decode
 """Fast decoders: they raise for everything that is not a chunk."""
 
 
-def decode_oddity(data: bytes) -> FirstChunk | None:
+def decode_lenient(data: bytes) -> FirstChunk | None:
     """Decodes an event that is not a chunk: an error, or nothing.
 
     Raises ``BadAnswer`` if it is not even JSON.
@@ -188,7 +188,7 @@ class ReasoningDetails:
         return said
 
 
-def thought(delta: Delta, details: ReasoningDetails) -> tuple[str, str]:
+def thinking_delta(delta: Delta, details: ReasoningDetails) -> tuple[str, str]:
     """Returns the new thinking text and its field.
 
     Servers may send the same text in several fields; only one is used.

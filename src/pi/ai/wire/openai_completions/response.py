@@ -27,11 +27,11 @@ from pi.ai.wire.openai_completions.chunks import (
     FirstChunk,
     ReasoningDetails,
     decode_chunk,
-    decode_oddity,
-    decode_opening,
+    decode_first,
+    decode_lenient,
     parse_usage,
     reported_cost,
-    thought,
+    thinking_delta,
 )
 from pi.ai.wire.openai_completions.compat import OPENAI_HOST, compat_of
 from pi.ai.wire.openai_completions.think_tags import ThinkTags
@@ -119,7 +119,7 @@ class ChatDecoder:
         self._thinking: bool | None = None
         """Whether the current block is thinking; ``None`` before the first."""
         self._thought: ThinkingBlock | None = None
-        self._decode: Callable[[bytes], Chunk | None] = decode_opening
+        self._decode: Callable[[bytes], Chunk | None] = decode_first
         self._reason: str | None = None
 
     def feed(self, name: str, data: bytes) -> None:
@@ -156,7 +156,7 @@ class ChatDecoder:
         if data.strip() == DONE:
             self._finish()
             return None
-        return decode_oddity(data)
+        return decode_lenient(data)
 
     def _delta(self, delta: Delta) -> None:
         # Most events are some text and nothing else: they pass here with the fewest steps.
@@ -167,7 +167,7 @@ class ChatDecoder:
             or delta.reasoning_details
             or delta.reasoning_opaque
         ):
-            text, field = thought(delta, self._details)
+            text, field = thinking_delta(delta, self._details)
             if text:
                 self._think(text).signature = field
         content = delta.content
@@ -278,7 +278,7 @@ class ChatDecoder:
             self._thought.signature = proof
 
     def _look_for_error(self, data: bytes) -> None:
-        odd = decode_oddity(data)
+        odd = decode_lenient(data)
         if odd is not None and odd.error:
             self._fail(from_error_object(odd.error))
 

@@ -72,7 +72,7 @@ class OutputItems:
         self._parts[place] = part
         self._builder.thinking(("thought", place), delta)
 
-    def argue(self, place: Place, delta: str) -> None:
+    def add_arguments(self, place: Place, delta: str) -> None:
         """Append JSON text to a call's arguments."""
         if self._builder.find(("call", place)) is None:
             self._early[place] = self._early.get(place, "") + delta
@@ -81,7 +81,7 @@ class OutputItems:
 
     def write(self, place: Place, delta: str) -> None:
         """Append to the plain text of a call."""
-        self.argue(place, json_text(delta)[1:-1])
+        self.add_arguments(place, json_text(delta)[1:-1])
 
     # When it is whole ----------------------------------------------------------------------------
 
@@ -95,7 +95,7 @@ class OutputItems:
             case "function_call" | "custom_tool_call":
                 self._close_call(place, item)
 
-    def argued(self, place: Place, arguments: Any) -> None:
+    def finish_arguments(self, place: Place, arguments: Any) -> None:
         """The arguments of a call are complete."""
         key = ("call", place)
         block = self._builder.find(key)
@@ -112,11 +112,11 @@ class OutputItems:
                 )
         self.closed.add(key)
 
-    def written(self, place: Place, text: Any) -> None:
+    def finish_text(self, place: Place, text: Any) -> None:
         """The plain text of a call is complete."""
         block = self._builder.find(("call", place))
         if isinstance(block, ToolCallBlock) and isinstance(text, str):
-            self.argued(place, {self._argument(block.name): text})
+            self.finish_arguments(place, {self._argument(block.name): text})
 
     # ---------------------------------------------------------------------------------------------
 
@@ -125,8 +125,8 @@ class OutputItems:
         name = _text(item.get("name"))
         self._builder.tool_call(("call", place), "|".join(_identifiers(item)), name)
         if item.get("type") == "custom_tool_call":
-            self.argue(place, json_text({self._argument(name): ""})[:-2])
-        self.argue(place, self._early.pop(place, ""))
+            self.add_arguments(place, json_text({self._argument(name): ""})[:-2])
+        self.add_arguments(place, self._early.pop(place, ""))
 
     def _argument(self, tool: str) -> str:
         return self._text_arguments.get(tool, "input")
@@ -167,9 +167,9 @@ class OutputItems:
         if self._builder.find(key) is None:
             self._open_call(place, item)
         if item.get("type") == "custom_tool_call":
-            self.written(place, item.get("input"))
+            self.finish_text(place, item.get("input"))
         else:
-            self.argued(place, item.get("arguments"))
+            self.finish_arguments(place, item.get("arguments"))
         block = self._builder.find(key)
         if isinstance(block, ToolCallBlock) and block.open and item.get("namespace"):
             block.namespace = _text(item["namespace"])

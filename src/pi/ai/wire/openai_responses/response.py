@@ -107,16 +107,16 @@ class ResponsesDecoder:
             self._items.think(self._place(event), event.delta, event.summary_index or 0)
 
     def _on_arguments(self, event: ResponseEvent) -> None:
-        self._items.argue(self._place(event), event.delta or "")
+        self._items.add_arguments(self._place(event), event.delta or "")
 
     def _on_all_arguments(self, event: ResponseEvent) -> None:
-        self._items.argued(self._place(event), event.arguments)
+        self._items.finish_arguments(self._place(event), event.arguments)
 
     def _on_input(self, event: ResponseEvent) -> None:
         self._items.write(self._place(event), event.delta or "")
 
     def _on_all_input(self, event: ResponseEvent) -> None:
-        self._items.written(self._place(event), event.input)
+        self._items.finish_text(self._place(event), event.input)
 
     def _on_item(self, event: ResponseEvent) -> None:
         if isinstance(event.item, dict):
