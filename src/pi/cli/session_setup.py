@@ -16,7 +16,7 @@ from pi.base.errors import PiError
 from pi.cli.arguments import Arguments, ExtensionOption
 from pi.cli.options import LEVELS
 from pi.coding.extension_host.discovery.finding import ExtensionOptions as WantedExtensions
-from pi.coding.extension_host.discovery.manifest import Following
+from pi.coding.extension_host.discovery.manifest import FollowingWord
 from pi.coding.port.extensions import ExtensionInfo
 from pi.coding.resources.discovery import ResourceOptions
 from pi.coding.runtime.assemble import AssembledSession
@@ -90,7 +90,7 @@ def approval(arguments: Arguments) -> bool | None:
 def _given(option: ExtensionOption) -> bool | str:
     if option.value is None:
         return True
-    return option.value if option.is_sure else Following(option.value)
+    return option.value if option.is_sure else FollowingWord(option.value)
 
 
 # The first thing that is said: piped input, files and words together.

@@ -68,7 +68,7 @@ class ExtensionHosting:
         """Have a host although there may be no extension."""
         self._lender.host = host = self._new_host()
         host.listen(self._bus)
-        host.loading.expect(self._sleeping.activate_all())
+        host.loading.add_deferred(self._sleeping.activate_all())
         if self._attached is not None:
             host.attach(*self._attached)
         if self._registry is not None:
