@@ -140,7 +140,7 @@ async def test_reloading_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def _left(host: ExtensionHost) -> dict[str, Any]:
-    """How much there is of everything that extensions can begin."""
+    """Counts of everything that extensions can start."""
     registries = {
         name: len(list(rows.all() if isinstance(rows, NamedRegistry) else rows))
         for name, rows in vars(host.registries).items()

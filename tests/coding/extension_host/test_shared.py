@@ -11,7 +11,7 @@ from pi.testing import FakeClock
 
 
 class Room:
-    """Sessions that come and go, and what is shared between them."""
+    """Sessions that start and end, with shared objects."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()

@@ -23,17 +23,17 @@ posix = pytest.mark.skipif(os.name != "posix", reason="only there a signal reach
 
 
 class Extension:
-    """This file, while it holds everything up."""
+    """This file as an extension that blocks the event loop."""
 
     def __init__(self) -> None:
         self._hangs = False
 
     def owner_of(self, module: str) -> Owner | None:
-        """Who owns a module."""
+        """The owner of a module."""
         return ME if self._hangs and module == __name__ else None
 
     def hang(self, wait: Callable[[], object]) -> None:
-        """Be an extension as long as ``wait`` takes."""
+        """Act as an extension while ``wait`` runs."""
         self._hangs = True
         try:
             wait()
@@ -45,7 +45,7 @@ class Extension:
 def watching(
     owner_of: Callable[[str], Owner | None], on_stall: OnStall | None = None
 ) -> Iterator[Stalls]:
-    """Looks at the event loop that runs, every now and then, inside."""
+    """Watches the running event loop inside the block."""
     stalls = Stalls(owner_of, on_stall=on_stall, seconds=SOON)
     stalls.watch()
     try:
