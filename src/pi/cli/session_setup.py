@@ -15,8 +15,8 @@ from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.cli.arguments import Arguments, ExtensionOption
 from pi.cli.options import LEVELS
-from pi.coding.extension_host.discovery.finding import ExtensionOptions as ExtensionChoice
-from pi.coding.extension_host.discovery.manifest import Following
+from pi.coding.extension_host.discovery.finding import ExtensionOptions as WantedExtensions
+from pi.coding.extension_host.discovery.manifest import FollowingWord
 from pi.coding.port.extensions import ExtensionInfo
 from pi.coding.resources.discovery import ResourceOptions
 from pi.coding.runtime.assemble import AssembledSession
@@ -93,7 +93,7 @@ def approval(arguments: Arguments) -> bool | None:
 def _given(option: ExtensionOption) -> bool | str:
     if option.value is None:
         return True
-    return option.value if option.is_attached else Following(option.value)
+    return option.value if option.is_sure else FollowingWord(option.value)
 
 
 # The first prompt: piped input, files and messages together.

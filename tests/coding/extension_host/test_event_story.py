@@ -48,7 +48,7 @@ FAILURES = {
 
 
 class Wire(ScriptedProvider):
-    """A script that is asked and answered as over a network."""
+    """A scripted provider with requests and responses as over a network."""
 
     async def answer(
         self, asked: Call, builder: MessageBuilder, flush: Flush, services: Services
@@ -66,7 +66,7 @@ def big(reply: Reply) -> Reply:
 
 
 class Handlers:
-    """One at every event, which behaves in one way."""
+    """A handler of every event that behaves in one way."""
 
     def __init__(self, how: str) -> None:
         self._how = how

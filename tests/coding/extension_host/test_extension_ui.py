@@ -43,7 +43,7 @@ async def test_dialogs_are_emitted_and_what_is_shown_is_removed(tmp_path: Path) 
 
 
 class Screen(FakeUI):
-    """Remembers everything that stays."""
+    """Records everything that is shown."""
 
     def set_widget(self, key: str, lines: Any, *, placement: Any = None) -> None:
         self.seen.append(("widget", key, str(lines)))

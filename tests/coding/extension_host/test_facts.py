@@ -7,18 +7,18 @@ ADA, BOB = Owner(name="ada", path="ada"), Owner(name="bob", path="bob", number=1
 
 
 class Painted:
-    """Rows that count how often they are painted."""
+    """Rows that count how often they are redrawn."""
 
     def __init__(self) -> None:
         self.times = 0
         self.removed = False
 
     def invalidate(self) -> None:
-        """Once more."""
+        """Count."""
         self.times += 1
 
     def remove(self) -> None:
-        """No longer there."""
+        """Removed."""
         self.removed = True
 
 

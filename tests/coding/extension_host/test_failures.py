@@ -57,7 +57,7 @@ async def awaiting_a_cancelled_task() -> None:
 
 
 class OwnKind(BaseException):
-    """Such as libraries have for ending a program; this one cannot even be printed."""
+    """Like the exceptions with which libraries end a program; it cannot be printed."""
 
     def __str__(self) -> str:
         raise ZeroDivisionError

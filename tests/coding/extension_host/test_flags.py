@@ -4,7 +4,7 @@ import pytest
 
 from pi.coding.extension_host.discovery.manifest import (
     ExtensionFlag,
-    Following,
+    FollowingWord,
     check_flag,
     flag_value,
 )
@@ -37,6 +37,6 @@ def test_the_command_line_beats_the_default() -> None:
 def test_a_word_that_follows_is_the_value_of_a_flag_that_has_one() -> None:
     switch = ExtensionFlag(name="x", kind="boolean")
     text = ExtensionFlag(name="x", kind="string")
-    given = {"x": Following("no")}
+    given = {"x": FollowingWord("no")}
 
     assert (flag_value(switch, given), flag_value(text, given)) == (True, "no")

@@ -21,7 +21,7 @@ ME = Owner(name="me", path="/me.py")
 
 
 class Desk:
-    """Hooks with a clock, and what failed."""
+    """Hooks with a clock; failures are recorded."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()

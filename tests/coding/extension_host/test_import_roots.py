@@ -15,7 +15,7 @@ from pi.coding.extension_host.loading.modules import add_import_root
 
 @pytest.fixture(autouse=True)
 def path_as_before() -> Iterator[None]:
-    """Leave Python as it was."""
+    """Restore the state of the import system."""
     before, roots = [*sys.path], {*IMPORT_ROOTS}
     yield
     sys.path[:] = before

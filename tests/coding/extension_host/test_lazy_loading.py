@@ -1,4 +1,4 @@
-"""What becomes of an extension that waits: loaded late, once, again, or not after all."""
+"""Loading of deferred extensions: late, once, again after a cancellation, or never."""
 
 from __future__ import annotations
 

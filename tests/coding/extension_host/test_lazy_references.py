@@ -1,4 +1,4 @@
-"""References that load an extension which waits for them."""
+"""References that load a deferred extension."""
 
 from __future__ import annotations
 

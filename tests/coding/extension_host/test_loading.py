@@ -140,7 +140,7 @@ async def test_reloading_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def _left(host: ExtensionHost) -> dict[str, Any]:
-    """How much there is of everything that extensions can begin."""
+    """Counts of everything that extensions can start."""
     registries = {
         name: len(list(rows.all() if isinstance(rows, NamedRegistry) else rows))
         for name, rows in vars(host.registries).items()
@@ -229,7 +229,7 @@ async def test_the_owner_of_a_module_is_known(tmp_path: Path) -> None:
     session = await stage.open()
     loading, module = session.extensions.host.loading, module_name(path)
 
-    owners = [loading.whose(name) for name in (module, f"{module}.inner", f"{module}x", "pi")]
+    owners = [loading.owner_of(name) for name in (module, f"{module}.inner", f"{module}x", "pi")]
     assert [owner and owner.path for owner in owners] == [str(path), str(path), None, None]
     await session.close()
-    assert loading.whose(module) is None
+    assert loading.owner_of(module) is None

@@ -103,7 +103,7 @@ SECRET, MASK = "hunter2", "#S1#"
 
 
 def masking(pi: ExtensionAPI) -> None:
-    """What secret masking needs: outgoing text changed, incoming text restored, for all."""
+    """A wrap as for secret masking: changes requests, restores answers."""
 
     async def mask(request: ModelRequest, ask: Any) -> AsyncIterator[StreamEvent]:
         masked = tuple(_replaced(message) for message in request.messages)
@@ -136,7 +136,7 @@ def _replaced(message: Any) -> Any:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """What can be shown, and what may be the beginning of a placeholder."""
+    """The text that can be shown, and a possible start of a placeholder."""
     for size in range(min(len(MASK) - 1, len(text)), 0, -1):
         if MASK.startswith(text[-size:]):
             return text[:-size], text[-size:]

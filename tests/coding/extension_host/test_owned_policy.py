@@ -16,7 +16,7 @@ from tests.coding.extension_host.stage import playing
 
 
 class Broken(Policy):
-    """Fails wherever it is asked."""
+    """Fails in every hook."""
 
     async def before_request(self, request: Request) -> Request:
         raise ValueError("1")

@@ -78,7 +78,7 @@ def test_an_invalid_description_is_explained() -> None:
 
 
 class Collection:
-    """As much of a collection of models as providers need."""
+    """The part of a model collection that providers need."""
 
     def __init__(self, *providers: Any) -> None:
         self.known = {provider.row.id: provider for provider in providers}

@@ -11,7 +11,7 @@ from pi.testing import FakeClock
 
 
 class Room:
-    """Sessions that come and go, and what is shared between them."""
+    """Sessions that start and end, with shared objects."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -27,7 +27,7 @@ class Room:
             scope.on_close(lambda: self.story.append("closed"))
             return "a server"
 
-        return await self.things.take("key", make, user=user, report=self._report, linger=linger)
+        return await self.things.acquire("key", make, user=user, report=self._report, linger=linger)
 
     def _report(self, what: str, problem: BaseException) -> None:
         raise AssertionError(what) from problem
@@ -81,7 +81,7 @@ async def test_a_failed_creation_is_retried_by_the_next_user() -> None:
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        await room.things.take("key", broken, user=session, report=room._report, linger=0)
+        await room.things.acquire("key", broken, user=session, report=room._report, linger=0)
 
     assert await room.take(session) == "a server"
     await session.close()

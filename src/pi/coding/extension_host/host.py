@@ -57,7 +57,7 @@ class ExtensionHost:
         self._connections = ExitStack()
         """Disconnects credentials and model names from the model registry."""
         self._watchdog = Watchdog(clock)
-        self._stalls = Stalls(lambda module: self.loading.whose(module), on_stall=on_stall)
+        self._stalls = Stalls(lambda module: self.loading.owner_of(module), on_stall=on_stall)
         self.hooks = Hooks(self._watchdog, self.failed)
         self.registries = Registries(
             tools_changed=self._tools_changed, policies_changed=self._policies_changed

@@ -29,7 +29,7 @@ MIN_INTERVAL = 0.05
 """Minimum seconds between two checks."""
 
 
-class Turn:
+class WatchedCall:
     """One handler that is awaited."""
 
     __slots__ = ("dialogs", "expired", "left", "since", "task")
@@ -49,7 +49,7 @@ class Turn:
         return self.left
 
 
-_turn: ContextVar[Turn | None] = ContextVar("turn", default=None)
+_current_call: ContextVar[WatchedCall | None] = ContextVar("extension_call", default=None)
 
 
 class Watchdog:
@@ -58,29 +58,29 @@ class Watchdog:
     def __init__(self, clock: Clock, seconds: float = TIME_LIMIT) -> None:
         self._clock = clock
         self._seconds = seconds
-        self._turns: set[Turn] = set()
+        self._calls: set[WatchedCall] = set()
         self._watcher: asyncio.Task[None] | None = None
 
     async def watch(self, work: Awaitable[T]) -> T:
         """Await ``work``. Raises ``HandlerTimeout``; any other cancellation propagates."""
         task = asyncio.current_task()
         assert task is not None
-        turn = Turn(task, self._seconds, self._clock.monotonic())
+        call = WatchedCall(task, self._seconds, self._clock.monotonic())
         cancelled_before = task.cancelling()
-        self._turns.add(turn)
+        self._calls.add(call)
         if self._watcher is None:
             self._watcher = Context().run(asyncio.ensure_future, self._watch())
-        mark = _turn.set(turn)
+        mark = _current_call.set(call)
         try:
             result = await work
         except asyncio.CancelledError:
-            if not turn.expired or task.uncancel() > cancelled_before:
+            if not call.expired or task.uncancel() > cancelled_before:
                 raise
             raise HandlerTimeout(self._seconds) from None
         finally:
-            _turn.reset(mark)
-            self._turns.discard(turn)
-        if turn.expired:  # it suppressed its cancellation
+            _current_call.reset(mark)
+            self._calls.discard(call)
+        if call.expired:  # it suppressed its cancellation
             task.uncancel()
             raise HandlerTimeout(self._seconds)
         return result
@@ -88,17 +88,17 @@ class Watchdog:
     @contextmanager
     def dialog(self) -> Iterator[None]:
         """Stop the time of the current handler while a dialog is open."""
-        turn = _turn.get()
-        if turn is None:
+        call = _current_call.get()
+        if call is None:
             yield
             return
-        turn.pass_time(self._clock.monotonic())
-        turn.dialogs += 1
+        call.pass_time(self._clock.monotonic())
+        call.dialogs += 1
         try:
             yield
         finally:
-            turn.pass_time(self._clock.monotonic())
-            turn.dialogs -= 1
+            call.pass_time(self._clock.monotonic())
+            call.dialogs -= 1
 
     async def close(self) -> None:
         """Stop watching."""
@@ -108,14 +108,14 @@ class Watchdog:
             self._watcher = None
 
     async def _watch(self) -> None:
-        while self._turns:
-            waiting = [turn.left for turn in self._turns if not turn.expired]
+        while self._calls:
+            waiting = [call.left for call in self._calls if not call.expired]
             await self._clock.sleep(max(min(waiting, default=self._seconds), MIN_INTERVAL))
             now = self._clock.monotonic()
-            for turn in tuple(self._turns):
-                if turn.pass_time(now) <= 0 and not turn.expired:
-                    turn.expired = True
-                    turn.task.cancel()
+            for call in tuple(self._calls):
+                if call.pass_time(now) <= 0 and not call.expired:
+                    call.expired = True
+                    call.task.cancel()
         self._watcher = None
 
 
@@ -141,18 +141,18 @@ OnStall: TypeAlias = Callable[[Stalled], None]
 class Stalls:
     """Finds and interrupts extension code that blocks the event loop. Runs in its own thread.
 
-    ``whose`` returns the owner of a module. With ``on_stall`` a function can be interrupted; the
+    ``owner_of`` returns the owner of a module. With ``on_stall`` a function can be interrupted; the
     event loop must run in the main thread then, since only that one is interrupted by signals.
     """
 
     def __init__(
         self,
-        whose: Callable[[str], Owner | None],
+        owner_of: Callable[[str], Owner | None],
         *,
         on_stall: OnStall | None = None,
         seconds: float = GRACE_SECONDS,
     ) -> None:
-        self._whose = whose
+        self._owner_of = owner_of
         self._on_stall = on_stall
         self._seconds = seconds
         self._ended = threading.Event()
@@ -213,7 +213,7 @@ class Stalls:
     def _culprit(self, frame: FrameType | None) -> tuple[Owner, str] | None:
         """The innermost active function of an extension."""
         while frame is not None:
-            owner = self._whose(frame.f_globals.get("__name__", ""))
+            owner = self._owner_of(frame.f_globals.get("__name__", ""))
             if owner is not None:
                 return owner, frame.f_code.co_name
             frame = frame.f_back

@@ -1,4 +1,4 @@
-"""Live sharing: everything as data, prompts with an author, and a replica at the other end."""
+"""Live sharing: the session as data, prompts with an author, and a remote replica."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Wire:
 
 
 class Host:
-    """What the guest sees of the other end."""
+    """The remote session as the guest sees it."""
 
     capabilities = ("prompt", "abort")
 
@@ -77,14 +77,14 @@ def joining(wire: Wire) -> Any:
             async def room(scope: Any) -> None:
                 scope.spawn(follow(replica, first), name="follow")
 
-            # A connection outlives the session that it was begun in.
+            # A connection outlives the session that opened it.
             await pi.shared(("room", id(wire)), room, linger=60)
 
     return extension
 
 
 def settling(play: Play) -> asyncio.Queue[Any]:
-    """Gets something whenever the agent has come to rest."""
+    """Called whenever the agent becomes idle."""
     rests: asyncio.Queue[Any] = asyncio.Queue()
     play.session.subscribe(
         lambda event: rests.put_nowait(event) if isinstance(event, AgentSettled) else None

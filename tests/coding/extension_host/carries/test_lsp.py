@@ -1,4 +1,4 @@
-"""LSP: what is written is changed before, and diagnosed after; one service for a directory."""
+"""LSP: writes are formatted before and diagnosed after; one service per directory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.coding.extension_host.stage import playing
 
 
 class Service:
-    """A language server, as far as it matters."""
+    """A minimal language server."""
 
     started = 0
 

@@ -1,4 +1,4 @@
-"""MCP: tools come, change and go while a session runs; progress, a log, and credentials."""
+"""MCP: tools change while a session runs; progress, a log, and credentials."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Server:
         self._tools: dict[str, Registration] = {}
 
     def list_changed(self, **tools: str) -> None:
-        """Have exactly these tools, by name and description."""
+        """Register exactly these tools, by name and description."""
         for registration in self._tools.values():
             registration.remove()
         self._tools = {

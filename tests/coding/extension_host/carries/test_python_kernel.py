@@ -1,4 +1,4 @@
-"""A kernel: a child that lives on, updates, pictures, an end at an abort, and a prefix."""
+"""A Python kernel: a persistent child, updates, images, interruption, and a prefix."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Kernel:
         self.interrupted = 0
 
     async def run(self, code: str) -> str:
-        """What an expression comes to; an end in between is remembered."""
+        """The value of an expression; an interruption is recorded."""
         await self._child.write(code.encode() + b"\n")
         try:
             return str(json.loads(await self._child.output.readline()))
@@ -99,7 +99,7 @@ async def test_an_abort_reaches_what_the_tool_waits_for(tmp_path: Path) -> None:
     def slow(pi: ExtensionAPI) -> None:
         @pi.tool
         async def wait(ctx: ToolContext) -> str:
-            """Wait for ever."""
+            """Wait forever."""
             begun.set()
             try:
                 await asyncio.Event().wait()

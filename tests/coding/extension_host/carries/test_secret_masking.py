@@ -1,4 +1,4 @@
-"""Secret masking: what leaves for a model is masked, what comes back is restored."""
+"""Secret masking: requests are masked, answers are restored."""
 
 from __future__ import annotations
 

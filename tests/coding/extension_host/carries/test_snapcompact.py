@@ -1,4 +1,4 @@
-"""Snapcompact: a strategy that keeps pictures, and data from one compaction to the next."""
+"""Snapcompact: a strategy that keeps images, and data from one compaction to the next."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SETTINGS = {"compaction": {"strategy": "snap", "keepRecentTokens": 1}}
 
 
 class Snap:
-    """Draws what was said; knows how often it has done so."""
+    """Renders the conversation and counts how often."""
 
     async def compact(self, work: Work) -> CompactionResult | Declined:
         if work.preparation is None:

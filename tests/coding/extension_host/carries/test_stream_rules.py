@@ -1,4 +1,4 @@
-"""Stream rules: see every delta, cut, drop or keep, remind, and ask again."""
+"""Stream rules: watch deltas, interrupt, drop or keep the answer, and retry."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOTE = Custom(custom_type="ttsr_injection", data={"rule": "todo"})
 
 
 class Watching(Policy):
-    """Sees what is said, thought and about to be written."""
+    """Watches text, thinking and tool arguments."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi

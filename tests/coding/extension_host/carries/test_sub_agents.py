@@ -1,4 +1,4 @@
-"""Sub-agents: several at once, each with tools and a model of its own, and what they did kept."""
+"""Sub-agents: several at once, each with its own tools and model, and stored results."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def agents(pi: ExtensionAPI) -> None:
 
     @pi.tool
     async def task(questions: list[str], ctx: ToolContext) -> ToolResult:
-        """Have several questions answered side by side."""
+        """Answer several questions concurrently."""
         limit = asyncio.Semaphore(2)
         done: list[str] = []
 

@@ -13,7 +13,7 @@ from tests.coding.extension_host.stage import FakeUI, playing
 
 
 class Lines(FakeUI):
-    """Sees widgets."""
+    """Records widgets."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Web search: a chain of services with keys from the store, and citations that are drawn."""
+"""Web search: a chain of services with keys from the store, and rendered citations."""
 
 from __future__ import annotations
 

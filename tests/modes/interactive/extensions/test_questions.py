@@ -110,5 +110,5 @@ def test_an_overlay_is_placed_by_names() -> None:
     placed = overlay_placement({"width": "50%", "margin": {"top": 1}})
 
     assert placed == OverlayOptions(width="50%", margin=Margin(top=1))
-    with pytest.raises(PiError, match="The place of an overlay cannot be understood"):
+    with pytest.raises(PiError, match="The place of an overlay is invalid"):
         overlay_placement({"colour": "red"})

@@ -427,7 +427,7 @@ class ExtensionAPI:
     ) -> T:
         """The result of ``make``, created once per process and closed when no session uses it."""
         user, report = self._instance.scope, partial(self._state.failed, self._instance.owner)
-        return await self._state.shared.take(key, make, user=user, report=report, linger=linger)
+        return await self._state.shared.acquire(key, make, user=user, report=report, linger=linger)
 
     async def sub_session(self, spec: SubSession) -> SessionHandle:
         """Start a nested session under the policies of this one; it is closed with this one."""

@@ -171,7 +171,7 @@ class OutputSink:
         """Open the destination: a file, or memory if the session has no folder."""
         artifact = self._artifacts.allocate(self._kind)
         if artifact is None:
-            return Spill(_Kept(self._save), [Path(self._kind)], most=MAX_IN_MEMORY)
+            return Spill(_MemoryFile(self._save), [Path(self._kind)], most=MAX_IN_MEMORY)
         self._number = artifact.id
         only_here = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         file = os.fdopen(os.open(artifact.path, only_here, 0o600), "wb")
@@ -181,7 +181,7 @@ class OutputSink:
         self._number = self._artifacts.save(self._kind, text)
 
 
-class _Kept(io.BytesIO):
+class _MemoryFile(io.BytesIO):
     """A file in memory that passes its content on when it is closed."""
 
     def __init__(self, keep: Callable[[str], None]) -> None:
@@ -224,7 +224,7 @@ class ExtensionArtifacts:
 T = TypeVar("T")
 
 
-class _Thing:
+class _SharedObject:
     """One shared object with its scope."""
 
     def __init__(self, scope: Scope) -> None:
@@ -238,9 +238,9 @@ class SharedObjects:
     """Objects by key that outlive sessions: created once per process, closed when unused."""
 
     def __init__(self) -> None:
-        self._things: dict[Hashable, _Thing] = {}
+        self._objects: dict[Hashable, _SharedObject] = {}
 
-    async def take(
+    async def acquire(
         self,
         key: Hashable,
         make: Callable[[Scope], Awaitable[T]],
@@ -250,54 +250,56 @@ class SharedObjects:
         linger: float,
     ) -> T:
         """The object that ``make`` created for ``key``; released when ``user`` is closed."""
-        thing = self._things.get(key)
-        if thing is None:
+        shared = self._objects.get(key)
+        if shared is None:
             scope = Scope(user.clock, name=f"shared {key}", report=report)
-            thing = _Thing(scope)
-            self._things[key] = thing
-            await self._make(key, thing, make)
-        if thing.lingering is not None:
-            thing.lingering.cancel()
-            thing.lingering = None
-        thing.users += 1
-        user.on_close(lambda: self._release(key, thing, linger, user.clock))
-        result: T = await asyncio.shield(thing.made)
+            shared = _SharedObject(scope)
+            self._objects[key] = shared
+            await self._make(key, shared, make)
+        if shared.lingering is not None:
+            shared.lingering.cancel()
+            shared.lingering = None
+        shared.users += 1
+        user.on_close(lambda: self._release(key, shared, linger, user.clock))
+        result: T = await asyncio.shield(shared.made)
         return result
 
     async def close(self) -> None:
         """Close everything, even if it is in use."""
-        things, self._things = self._things, {}
-        for thing in things.values():
-            if thing.lingering is not None:
-                thing.lingering.cancel()
-            await thing.scope.close()
+        objects, self._objects = self._objects, {}
+        for shared in objects.values():
+            if shared.lingering is not None:
+                shared.lingering.cancel()
+            await shared.scope.close()
 
     async def _make(
-        self, key: Hashable, thing: _Thing, make: Callable[[Scope], Awaitable[T]]
+        self, key: Hashable, shared: _SharedObject, make: Callable[[Scope], Awaitable[T]]
     ) -> None:
         try:
-            thing.made.set_result(await make(thing.scope))
+            shared.made.set_result(await make(shared.scope))
         except BaseException:
-            self._things.pop(key, None)
-            thing.made.cancel()
-            await thing.scope.close()
+            self._objects.pop(key, None)
+            shared.made.cancel()
+            await shared.scope.close()
             raise
 
-    async def _release(self, key: Hashable, thing: _Thing, linger: float, clock: Clock) -> None:
-        thing.users -= 1
-        if thing.users > 0:
+    async def _release(
+        self, key: Hashable, shared: _SharedObject, linger: float, clock: Clock
+    ) -> None:
+        shared.users -= 1
+        if shared.users > 0:
             return
         if linger <= 0:
-            await self._end(key, thing)
+            await self._end(key, shared)
             return
 
         async def wait() -> None:
             await clock.sleep(linger)
-            await self._end(key, thing)
+            await self._end(key, shared)
 
-        thing.lingering = asyncio.get_running_loop().create_task(wait(), name=f"shared {key}")
+        shared.lingering = asyncio.get_running_loop().create_task(wait(), name=f"shared {key}")
 
-    async def _end(self, key: Hashable, thing: _Thing) -> None:
-        if self._things.get(key) is thing:
-            del self._things[key]
-        await thing.scope.close()
+    async def _end(self, key: Hashable, shared: _SharedObject) -> None:
+        if self._objects.get(key) is shared:
+            del self._objects[key]
+        await shared.scope.close()

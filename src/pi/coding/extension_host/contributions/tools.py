@@ -142,13 +142,13 @@ class GuardedPolicy(Policy):
 
     async def before_request(self, request: Request) -> Request:
         """Returns the request unchanged if the policy fails."""
-        return await self._ask(
+        return await self._call(
             "before_request", partial(self._policy.before_request, request), request
         )
 
     async def after_answer(self, answer: AssistantMessage) -> AssistantMessage:
         """Returns the answer unchanged if the policy fails."""
-        return await self._ask("after_answer", partial(self._policy.after_answer, answer), answer)
+        return await self._call("after_answer", partial(self._policy.after_answer, answer), answer)
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
         """Refuses the call if the policy fails: a broken guard must not let calls through."""
@@ -156,15 +156,17 @@ class GuardedPolicy(Policy):
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """Returns the result unchanged if the policy fails."""
-        return await self._ask("after_tool", partial(self._policy.after_tool, call, result), result)
+        return await self._call(
+            "after_tool", partial(self._policy.after_tool, call, result), result
+        )
 
     async def at_boundary(self, at: Boundary) -> Next:
         """Returns the default if the policy fails."""
-        return await self._ask("at_boundary", partial(self._policy.at_boundary, at), at.next)
+        return await self._call("at_boundary", partial(self._policy.at_boundary, at), at.next)
 
-    async def _ask(self, hook: str, ask: Callable[[], Awaitable[T]], otherwise: T) -> T:
+    async def _call(self, hook: str, call: Callable[[], Awaitable[T]], otherwise: T) -> T:
         try:
-            return await contained(ask)
+            return await contained(call)
         except DECISIONS:
             raise
         except Exception as error:

@@ -256,7 +256,7 @@ FlagKind: TypeAlias = Literal["boolean", "string"]
 FlagValue: TypeAlias = bool | str | None
 
 
-class Following(str):
+class FollowingWord(str):
     """A word after an option: its value if the option takes one, else an argument."""
 
     __slots__ = ()
@@ -302,7 +302,7 @@ def flag_value(flag: ExtensionFlag, given: Mapping[str, bool | str]) -> FlagValu
     if value is None:
         return flag.default
     if flag.kind == "boolean":
-        if isinstance(value, Following):
+        if isinstance(value, FollowingWord):
             return True
         return value if isinstance(value, bool) else value.lower() not in ("false", "no", "0", "")
     return str(value) if isinstance(value, str) else None

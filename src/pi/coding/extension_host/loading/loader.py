@@ -28,7 +28,7 @@ from pi.coding.port.extensions import ExtensionInfo
 log = logging.getLogger(__name__)
 
 
-class _Waiting(Record):
+class _Deferred(Record):
     """An extension whose loading is deferred until its first use."""
 
     candidate: Candidate
@@ -50,7 +50,7 @@ class ExtensionLoader:
         self._state = state
         self._stalls = stalls
         self._report = report
-        self._waiting: dict[str, _Waiting] = {}
+        self._deferred: dict[str, _Deferred] = {}
         self._instances: dict[str, LoadedExtension] = {}
         self._infos: dict[str, ExtensionInfo] = {}
         """In discovery order. Load order is the same, even for extensions that load late."""
@@ -70,7 +70,7 @@ class ExtensionLoader:
         """Every extension that was found, including failed ones."""
         return list(self._infos.values())
 
-    def whose(self, module: str) -> Owner | None:
+    def owner_of(self, module: str) -> Owner | None:
         """The owner of a module; ``None`` if no loaded extension owns it."""
         for where, candidate in [*self._candidates.items()]:
             instance, name = self._instances.get(where), modules.module_of(candidate)
@@ -81,19 +81,19 @@ class ExtensionLoader:
     async def load(self, candidates: Iterable[Candidate]) -> None:
         """Load extensions one after another; a failure is reported and does not stop the others."""
         for candidate in candidates:
-            found = self._noted(candidate)
+            found = self._record(candidate)
             if found is None:
                 continue
             if loads_at_start(found.manifest, self._state.flags, self._state.mode()):
                 await self._start(found.candidate)
             else:
-                self._wait(found)
+                self._defer(found)
 
-    def expect(self, candidates: Iterable[Candidate]) -> None:
+    def add_deferred(self, candidates: Iterable[Candidate]) -> None:
         """Add stand-ins for extensions that load on first use."""
         for candidate in candidates:
-            if (found := self._noted(candidate)) is not None:
-                self._wait(found)
+            if (found := self._record(candidate)) is not None:
+                self._defer(found)
 
     async def unload(self) -> None:
         """Unload all extensions in reverse order."""
@@ -101,9 +101,9 @@ class ExtensionLoader:
             await self._unload_one(where)
         self._infos.clear()
         self._candidates.clear()
-        self._waiting.clear()
+        self._deferred.clear()
 
-    def _noted(self, candidate: Candidate) -> _Waiting | None:
+    def _record(self, candidate: Candidate) -> _Deferred | None:
         """Record a candidate. Returns it if this mode can use it and it is new."""
         if candidate.where in self._infos:
             return None
@@ -120,40 +120,41 @@ class ExtensionLoader:
         self._candidates[candidate.where] = candidate
         if not supports_mode(manifest, self._state.mode()):
             return None
-        return _Waiting(candidate=candidate, manifest=manifest, loading=asyncio.Lock())
+        return _Deferred(candidate=candidate, manifest=manifest, loading=asyncio.Lock())
 
-    def _wait(self, waiting: _Waiting) -> None:
+    def _defer(self, deferred: _Deferred) -> None:
         """Add stand-ins for an extension."""
-        where = waiting.candidate.where
-        self._waiting[where] = waiting
-        instance = self._instances[where] = self._instance(waiting.candidate)
+        where = deferred.candidate.where
+        self._deferred[where] = deferred
+        instance = self._instances[where] = self._instance(deferred.candidate)
         try:
-            add_stand_ins(instance, waiting.manifest, lambda: self._activate(waiting))
+            add_stand_ins(instance, deferred.manifest, lambda: self._activate(deferred))
         except Exception as error:
             instance.scope.take_back()
-            del self._waiting[where], self._instances[where]
-            self._refuse(waiting.candidate, error)
+            del self._deferred[where], self._instances[where]
+            self._refuse(deferred.candidate, error)
 
-    async def _activate(self, waiting: _Waiting) -> None:
+    async def _activate(self, deferred: _Deferred) -> None:
         """Load a deferred extension on its first use. Raises ``ExtensionError`` if that fails."""
-        candidate = waiting.candidate
-        async with waiting.loading:
-            if self._waits(waiting):
+        candidate = deferred.candidate
+        async with deferred.loading:
+            if self._is_deferred(deferred):
                 await self._unload_one(candidate.where)
                 try:
                     await self._start(candidate)
                 except asyncio.CancelledError:
-                    if self._waits(waiting):  # the first use was cancelled: wait for the next one
-                        self._wait(waiting)
+                    # The first use was cancelled: wait for the next one.
+                    if self._is_deferred(deferred):
+                        self._defer(deferred)
                     raise
-                if self._waits(waiting):
-                    del self._waiting[candidate.where]
+                if self._is_deferred(deferred):
+                    del self._deferred[candidate.where]
         if problem := self._infos[candidate.where].problem:
             raise ExtensionError(problem)
 
-    def _waits(self, waiting: _Waiting) -> bool:
+    def _is_deferred(self, deferred: _Deferred) -> bool:
         """Whether it is still deferred, in the current session."""
-        return self._waiting.get(waiting.candidate.where) is waiting
+        return self._deferred.get(deferred.candidate.where) is deferred
 
     async def _start(self, candidate: Candidate) -> None:
         """Import an extension and call its function; on failure nothing of it remains."""

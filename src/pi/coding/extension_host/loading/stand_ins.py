@@ -173,11 +173,11 @@ def _tool(instance: LoadedExtension, name: str, declared: ToolManifest, activate
 def _scheme(instance: LoadedExtension, scheme: str, activate: Activate) -> None:
     rows = instance.state.registries.references
     parse = scheme_form(scheme)
-    reference = Reference(parse=parse, handler=_Waiting(instance, activate, f"{scheme}://"))
+    reference = Reference(parse=parse, handler=_DeferredHandler(instance, activate, f"{scheme}://"))
     instance.add_row(rows, reference)
 
 
-class _Waiting:
+class _DeferredHandler:
     """Loads the extension on first use and passes references on to its handler."""
 
     def __init__(self, instance: LoadedExtension, activate: Activate, begin: str) -> None:

@@ -68,7 +68,7 @@ class ExtensionHosting:
         """Create the host even if there is no extension."""
         self._contributions.host = host = self._new_host()
         host.listen(self._bus)
-        host.loading.expect(self._sleeping.activate_all())
+        host.loading.add_deferred(self._sleeping.activate_all())
         if self._attached is not None:
             host.attach(*self._attached)
         if self._registry is not None:
