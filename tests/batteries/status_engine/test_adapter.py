@@ -115,7 +115,7 @@ async def test_settings_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     async with showing(tmp_path, {"provider": "oracle"}) as show:
         assert show.panel.notices == [
             (
-                "tui.statusEngine.provider is 'oracle', which is none of command, file, builtin.",
+                "tui.statusEngine.provider is 'oracle'; expected one of command, file, builtin.",
                 "warning",
             )
         ]

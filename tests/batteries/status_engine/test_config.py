@@ -77,7 +77,7 @@ def test_what_does_not_exist_is_named_and_the_rest_is_used() -> None:
 
     assert (config.items, config.provider) == (("model",), None)
     assert problems == (
-        "tui.statusEngine.provider is 'oracle', which is none of command, file, builtin.",
+        "tui.statusEngine.provider is 'oracle'; expected one of command, file, builtin.",
         "tui.statusEngine.items names 'weather'; there are model, effort, workspace_name,"
         " git_branch, git_counts, sandbox, approval, duration.",
     )

@@ -52,7 +52,7 @@ def test_a_budget_that_cannot_be_understood_asks_no_model(
     ended = cli.run(*MODEL, "--timebox", "15 minutes", "-p", "first")
 
     assert (ended.code, model.requests) == (1, [])
-    assert ended.err.startswith("--timebox '15 minutes' is not understood.")
+    assert ended.err.startswith("--timebox '15 minutes' is invalid.")
 
 
 def test_a_session_that_is_continued_may_have_a_new_budget(cli: Program) -> None:

@@ -62,5 +62,5 @@ async def test_an_unknown_provider_is_named_with_a_guess(tmp_path: Path) -> None
     session = await stage.open()
     with pytest.raises(PiError) as problem:
         await session.accounts.log_in("antropic", Person(""))
-    assert problem.value.explain() == 'There is no provider "antropic". Did you mean anthropic?'
+    assert problem.value.explain() == 'Unknown provider "antropic". Did you mean anthropic?'
     await session.close()

@@ -88,7 +88,7 @@ def _read(machine: Machine, content: bytes | None) -> CustomModels:
     return custom
 
 
-BLOCKED = "(image omitted: the setting images.blockImages keeps pictures here)"
+BLOCKED = "(image omitted: the setting images.blockImages blocks images)"
 
 
 class ProviderRetry(Record):

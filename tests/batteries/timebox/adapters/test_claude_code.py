@@ -238,10 +238,10 @@ def test_commands_are_distinguished_from_prompts_for_claude(
 @pytest.mark.parametrize(
     ("words", "text", "problem"),
     [
-        ([], "{}", "timebox: say one of session-start, prompt-submit, stop.\n"),
-        (["pre-tool"], "{}", "timebox: say one of session-start, prompt-submit, stop.\n"),
-        (["stop"], "{}", "timebox: the stop hook came to nothing: there is no session_id\n"),
-        (["stop"], "[]", "timebox: the stop hook came to nothing: there is no session_id\n"),
+        ([], "{}", "timebox: expected one of session-start, prompt-submit, stop.\n"),
+        (["pre-tool"], "{}", "timebox: expected one of session-start, prompt-submit, stop.\n"),
+        (["stop"], "{}", "timebox: the stop hook failed: session_id is missing\n"),
+        (["stop"], "[]", "timebox: the stop hook failed: session_id is missing\n"),
     ],
 )
 def test_a_hook_that_cannot_be_answered_says_why_and_does_not_block(

@@ -121,7 +121,7 @@ async def test_without_a_user_an_invalid_flag_refuses_everything() -> None:
 
         await pi.start()
 
-        refusal = f"--timebox {flag!r} is not understood. {USAGE} (1)"
+        refusal = f"--timebox {flag!r} is invalid. {USAGE} (1)"
         assert [await pi.prompt(), await pi.prompt()] == [refusal, refusal]
         assert pi.kept == []
 

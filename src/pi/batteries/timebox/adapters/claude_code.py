@@ -246,7 +246,7 @@ def answer(event: str, text: str, folder: Path, now_ms: int) -> tuple[Json, list
     """Return the hook's answer and the shell commands to run; saves the state."""
     payload = json.loads(text)
     if not isinstance(payload, dict) or not isinstance(payload.get("session_id"), str):
-        raise ValueError("there is no session_id")
+        raise ValueError("session_id is missing")
     file = state_file(folder, payload["session_id"])
     hook = Hook(payload, before := load_state(file), now_ms)
     said = EVENTS[event](hook)
@@ -268,12 +268,12 @@ def main(
 ) -> int:
     """Answer one hook; returns the exit code. Claude Code shows a failure and continues."""
     if len(words) != 1 or words[0] not in EVENTS:
-        errors.write(f"timebox: say one of {', '.join(EVENTS)}.\n")
+        errors.write(f"timebox: expected one of {', '.join(EVENTS)}.\n")
         return 1
     try:
         said, commands = answer(words[0], given.read(), folder, now_ms)
     except (ValueError, OSError) as error:
-        errors.write(f"timebox: the {words[0]} hook came to nothing: {error}\n")
+        errors.write(f"timebox: the {words[0]} hook failed: {error}\n")
         return 1
     output.write(json.dumps(said))
     for command in commands:

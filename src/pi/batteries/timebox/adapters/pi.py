@@ -149,7 +149,7 @@ class PiTimebox(Policy):
         if understood or self._attended:
             await self._do(self._core.command(text, self._reading()))
         else:
-            self._core.refusal = f"--timebox {text!r} is not understood. {USAGE}"
+            self._core.refusal = f"--timebox {text!r} is invalid. {USAGE}"
             self._exit_code = UNUSABLE
 
     # Events ---------------------------------------------------------------------------------------

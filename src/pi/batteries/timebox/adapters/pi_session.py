@@ -91,7 +91,7 @@ class AllowedCommands:
         try:
             return _digest(command) in self._kept()
         except PiError as error:
-            self._pi.log.warning("known commands cannot be read: %s", error)
+            self._pi.log.warning("cannot read the allowed commands: %s", error)
             return False
 
     async def remember(self, command: str) -> None:
@@ -101,7 +101,7 @@ class AllowedCommands:
             others = [each for each in self._kept() if each != digest]
             await self._pi.store("global").set(KEY, [*others, digest][-MOST:])
         except PiError as error:
-            self._pi.log.warning("a command is not remembered: %s", error)
+            self._pi.log.warning("cannot store an allowed command: %s", error)
 
     def _kept(self) -> list[str]:
         kept = self._pi.store("global").get(KEY)

@@ -40,8 +40,7 @@ EXPIRED = (
     " Set a new one with /timebox."
 )
 FOREIGN = (
-    "The session brings a command for the end of its timebox that you have not given here."
-    " It will not run:"
+    "The timebox of this session has a command that was not set on this machine. It will not run:"
 )
 GOES_ON = "The agent stops for this turn. The chat continues."
 WRAP_UP = (

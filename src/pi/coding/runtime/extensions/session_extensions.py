@@ -54,5 +54,5 @@ class SessionExtensions(ExtensionCalls):
     async def wait_for_shutdown(self) -> None:
         """Wait until an extension requests shutdown."""
         await self._served.wait()
-        assert self._session is not None, "it is served"
+        assert self._session is not None, "bound to a session"
         await self._session.shutdown_requested.wait()

@@ -81,5 +81,5 @@ class Accounts:
             from pi.base.fuzzy import did_you_mean  # lazy: for a mistyped name only
 
             hint = did_you_mean(provider, rows)
-            raise PiError(f'There is no provider "{provider}".', hint=hint)
+            raise PiError(f'Unknown provider "{provider}".', hint=hint)
         return rows[provider]

@@ -138,7 +138,7 @@ class ModelSelection:
         if choice is None:
             raise PiError(
                 f"Model not found: {model}",
-                hint="/model and `pi --list-models` list those there are.",
+                hint="/model and `pi --list-models` list the available models.",
             )
         await self._core.registry.choose_server(choice.model, anew=anew)
         await self.use(choice.model, thinking=choice.thinking, source="set")
