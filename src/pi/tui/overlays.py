@@ -139,7 +139,8 @@ def _cells(length: Length, whole: int) -> int:
         return int(whole * float(length.removesuffix("%")) / 100)
     except ValueError:
         raise PiError(
-            f"{length!r} is no length of an overlay.", hint='Give cells or a share like "50%".'
+            f"Invalid overlay length {length!r}.",
+            hint='Use a number of cells or a share like "50%".',
         ) from None
 
 

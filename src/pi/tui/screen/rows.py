@@ -184,7 +184,7 @@ class RowPrinter:
         """Returns the row cut to the width, and its columns."""
         if _NOT_IN_A_ROW.search(row):
             if self._strict and "\t" not in row:
-                raise LineTooWide(f"a row holds a line break, which is two rows: {row!r}")
+                raise LineTooWide(f"a row contains a line break: {row!r}")
             row = expand_tabs(row).replace("\r", "").replace("\n", " ")
         row = self._permitted(row)
         columns = visible_width(row)
@@ -199,7 +199,7 @@ class RowPrinter:
     def _permitted(self, row: str) -> str:
         kept = permitted(row)
         if kept is not row and kept != row:
-            message = f"a row holds what a terminal would obey: {row!r}"
+            message = f"a row contains a forbidden control sequence: {row!r}"
             if self._strict:
                 raise ForeignSequence(message)
             log.warning("removed: %s", message)
