@@ -27,9 +27,9 @@ def test_the_better_source_wins() -> None:
     appearance = ColourSchemeState({"COLORFGBG": "0;15"})
     seen = [appearance.scheme]
 
-    appearance.take(NAVY)
+    appearance.handle_reply(NAVY)
     seen.append(appearance.scheme)
-    appearance.take(ColourScheme(scheme="light"))
+    appearance.handle_reply(ColourScheme(scheme="light"))
     seen.append(appearance.scheme)
 
     assert (seen, appearance.background) == (["light", "dark", "light"], NAVY)
@@ -40,10 +40,10 @@ def test_listeners_are_called_for_changes_only() -> None:
     appearance, heard = ColourSchemeState({}), list[Scheme]()
     stop = appearance.on_change(heard.append)
 
-    appearance.take(NAVY)
-    appearance.take(WHITE)
-    appearance.take(Colour(slot="cursor", red=0, green=0, blue=0))
+    appearance.handle_reply(NAVY)
+    appearance.handle_reply(WHITE)
+    appearance.handle_reply(Colour(slot="cursor", red=0, green=0, blue=0))
     stop()
-    appearance.take(NAVY)
+    appearance.handle_reply(NAVY)
 
     assert heard == ["light"]

@@ -49,14 +49,14 @@ def test_a_theme_that_adapts_asks_for_the_scheme_first() -> None:
 @pytest.mark.behaviour("keyboard-protocol-from-replies")
 def test_the_keyboard_protocol_comes_from_real_replies_in_any_order() -> None:
     kitty, written = make()
-    kitty.take(KittyFlags(flags=7))
-    kitty.take(DA1)
+    kitty.handle_reply(KittyFlags(flags=7))
+    kitty.handle_reply(DA1)
     assert (kitty.keyboard, len(written)) == ("kitty", 1)
 
     late, written = make()
-    late.take(DA1)
+    late.handle_reply(DA1)
     assert (late.keyboard, written[1:]) == ("modify-other-keys", ["\x1b[>4;2m"])
-    late.take(KittyFlags(flags=7))
+    late.handle_reply(KittyFlags(flags=7))
     assert (late.keyboard, written[2:]) == ("kitty", ["\x1b[>4;0m"])
 
     silent, written = make()
@@ -65,7 +65,7 @@ def test_the_keyboard_protocol_comes_from_real_replies_in_any_order() -> None:
 
 def test_modes_are_restored_in_order() -> None:
     negotiation, _ = make()
-    negotiation.take(DA1)
+    negotiation.handle_reply(DA1)
 
     assert negotiation.ending(leave_window="<end>") == (
         "\x1b[?7h\x1b[<u\x1b[>4;0m<end>\x1b[?25h\x1b[?2004l"
@@ -77,7 +77,7 @@ def test_modes_are_restored_in_order() -> None:
 def test_the_terminal_itself_decides_about_synchronized_output(state: int, on: bool) -> None:
     negotiation, written = make(Capabilities(synchronized=not on))
 
-    negotiation.take(ModeReport(mode=2026, state=state))
+    negotiation.handle_reply(ModeReport(mode=2026, state=state))
 
     assert (negotiation.synchronized, written[0].endswith("\x1b[?2026$p")) == (on, True)
 
@@ -85,7 +85,7 @@ def test_the_terminal_itself_decides_about_synchronized_output(state: int, on: b
 def test_the_user_setting_overrides_the_terminal() -> None:
     negotiation, _ = make(Capabilities(synchronized=False, synchronized_is_fixed=True))
 
-    negotiation.take(ModeReport(mode=2026, state=1))
+    negotiation.handle_reply(ModeReport(mode=2026, state=1))
 
     assert not negotiation.synchronized
 
@@ -93,12 +93,12 @@ def test_the_user_setting_overrides_the_terminal() -> None:
 def test_each_da1_reply_belongs_to_its_query() -> None:
     negotiation, _ = make()
     answered: list[str] = []
-    negotiation.ask_background(lambda: answered.append("background"))
+    negotiation.query_background(lambda: answered.append("background"))
 
-    negotiation.take(DA1)
+    negotiation.handle_reply(DA1)
     assert (answered, negotiation.keyboard) == ([], "modify-other-keys")
-    negotiation.take(DA1)
-    negotiation.take(DA1)
+    negotiation.handle_reply(DA1)
+    negotiation.handle_reply(DA1)
     assert answered == ["background"]
 
 
@@ -106,11 +106,11 @@ def test_colours_and_sizes_are_noted() -> None:
     appearance = ColourSchemeState({})
     negotiation = Negotiation(Capabilities(), appearance, write=lambda _: None)
 
-    negotiation.take(CellSize(width=10, height=20))
-    negotiation.take(CellSize(width=0, height=0))
-    negotiation.take(Colour(slot="background", red=1, green=1, blue=1))
+    negotiation.handle_reply(CellSize(width=10, height=20))
+    negotiation.handle_reply(CellSize(width=0, height=0))
+    negotiation.handle_reply(Colour(slot="background", red=1, green=1, blue=1))
     assert (negotiation.cell, appearance.scheme) == (CellSize(width=10, height=20), "light")
-    negotiation.take(ColourScheme(scheme="dark"))
+    negotiation.handle_reply(ColourScheme(scheme="dark"))
     assert appearance.scheme == "dark"
 
 
@@ -125,7 +125,7 @@ def test_replies_byte_by_byte_are_understood_and_never_typed() -> None:
             if isinstance(event, str):
                 typed.append(event)
             else:
-                negotiation.take(event)  # type: ignore[arg-type]
+                negotiation.handle_reply(event)  # type: ignore[arg-type]
 
     assert (typed, negotiation.keyboard, negotiation.synchronized) == ([], "kitty", True)
     assert negotiation.cell == CellSize(width=10, height=20)
@@ -147,7 +147,7 @@ def test_a_real_emulator_is_left_as_it_was_found() -> None:
 
 def test_focus_reports_are_enabled_once_until_the_end() -> None:
     negotiation, written = make()
-    negotiation.take(ModeReport(mode=2026, state=2))
+    negotiation.handle_reply(ModeReport(mode=2026, state=2))
     quiet = negotiation.ending(leave_window="")
     negotiation.follow_focus()
     negotiation.follow_focus()
@@ -170,10 +170,10 @@ def test_a_window_with_focus_reports_has_the_focus_until_it_reports_a_loss() -> 
     seen = {}
     for state in (0, 1):
         negotiation, _ = make()
-        negotiation.take(ModeReport(mode=1004, state=state))
+        negotiation.handle_reply(ModeReport(mode=1004, state=state))
         seen[state] = [negotiation.has_focus]
         for gained in (False, True):
-            negotiation.take(FocusReport(gained=gained))
+            negotiation.handle_reply(FocusReport(gained=gained))
             seen[state].append(negotiation.has_focus)
 
     assert seen == {0: [None, False, True], 1: [True, False, True]}
@@ -181,6 +181,6 @@ def test_a_window_with_focus_reports_has_the_focus_until_it_reports_a_loss() -> 
 
 def test_the_mode_reply_of_a_multiplexer_is_ignored() -> None:
     negotiation, _ = make(Capabilities(multiplexer=True))
-    negotiation.take(ModeReport(mode=1004, state=1))
+    negotiation.handle_reply(ModeReport(mode=1004, state=1))
 
     assert negotiation.has_focus is None

@@ -70,7 +70,7 @@ def test_sizes_have_limits() -> None:
 
 
 def test_invalid_lengths_raise() -> None:
-    with pytest.raises(PiError, match="no length"):
+    with pytest.raises(PiError, match="Invalid overlay length"):
         _ = OverlayArea(OverlayOptions(width="wide"), SCREEN).width
 
 

@@ -34,7 +34,7 @@ class Pane:
             self.acted.append,
             seconds=SECONDS,
             pane_reader=PaneReader(
-                size=lambda: self.size, when_taken=self.asked.append, read=self.look
+                size=lambda: self.size, when_processed=self.asked.append, read=self.look
             ),
         )
 

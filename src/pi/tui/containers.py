@@ -38,7 +38,7 @@ class Container:
     """
 
     def __init__(self, *children: Component) -> None:
-        self._slots = [_CachedChild(child) for child in children]
+        self._cached = [_CachedChild(child) for child in children]
         self._lines: list[str] = []
         self._width = -1
         self._stale_from: int | None = 0
@@ -48,46 +48,46 @@ class Container:
     @property
     def children(self) -> tuple[Component, ...]:
         """The children from top to bottom."""
-        return tuple(slot.child for slot in self._slots)
+        return tuple(cached.child for cached in self._cached)
 
     def add_child(self, child: Component) -> None:
         """Adds a child at the bottom."""
-        self._slots.append(_CachedChild(child))
-        self._mark_stale(len(self._slots) - 1)
+        self._cached.append(_CachedChild(child))
+        self._mark_stale(len(self._cached) - 1)
 
     def insert_child(self, index: int, child: Component) -> None:
         """Inserts a child before the one at ``index``."""
-        self._slots.insert(index, _CachedChild(child))
+        self._cached.insert(index, _CachedChild(child))
         self._mark_stale(index)
 
     def remove_child(self, child: Component) -> None:
         """Removes a child; does nothing if it is not a child."""
-        for index, slot in enumerate(self._slots):
-            if slot.child is child:
-                del self._slots[index]
+        for index, cached in enumerate(self._cached):
+            if cached.child is child:
+                del self._cached[index]
                 self._mark_stale(index)
                 return
 
     def clear(self) -> None:
         """Removes all children."""
-        self._slots.clear()
+        self._cached.clear()
         self._mark_stale(0)
 
     def render(self, width: int) -> list[str]:
         """Returns the rows of all children."""
         self._width = width
-        return self._draw(self._slots)
+        return self._draw(self._cached)
 
     def render_parts(self, width: int, changed: Collection[Component]) -> list[str]:
         """Like ``render``, but draws only children that are or contain one of ``changed``."""
         if width != self._width or self._stale_from is not None:
             return self.render(width)
-        return self._draw(self._slots_holding({id(component) for component in changed}))
+        return self._draw(self._cached_containing({id(component) for component in changed}))
 
     def invalidate(self) -> None:
         """Invalidates every child."""
-        for slot in self._slots:
-            slot.child.invalidate()
+        for cached in self._cached:
+            cached.child.invalidate()
 
     @property
     def live_region_start(self) -> int | None:
@@ -103,21 +103,23 @@ class Container:
 
     def areas_at(self, row: int) -> list[Area]:
         """Returns the area of the child on a row, if any."""
-        place = bisect_right(self._slots, row, key=lambda slot: slot.offset) - 1
+        place = bisect_right(self._cached, row, key=lambda cached: cached.offset) - 1
         if place < 0:
             return []
-        slot = self._slots[place]
-        return [Area(slot.child, slot.offset, 0, self._width, len(slot.lines or ()))]
+        cached = self._cached[place]
+        return [Area(cached.child, cached.offset, 0, self._width, len(cached.lines or ()))]
 
     @property
     def transient_rows(self) -> int:
         """The number of the children's rows that will disappear soon."""
-        return sum(getattr(slot.child, "transient_rows", 0) for slot in self._slots)
+        return sum(getattr(cached.child, "transient_rows", 0) for cached in self._cached)
 
     @property
     def staying_start(self) -> int | None:
         """The first row of the children that stay in the window; None if there is none."""
-        staying = (slot for slot in self._slots if getattr(slot.child, "stays_in_window", False))
+        staying = (
+            cached for cached in self._cached if getattr(cached.child, "stays_in_window", False)
+        )
         first = next(staying, None)
         return None if first is None else first.offset
 
@@ -127,32 +129,35 @@ class Container:
         index = max(index, 0)
         self._stale_from = index if self._stale_from is None else min(self._stale_from, index)
 
-    def _draw(self, slots: Sequence[_CachedChild]) -> list[str]:
-        changed = [slot for slot in slots if slot.draw(self._width)]
+    def _draw(self, cached_children: Sequence[_CachedChild]) -> list[str]:
+        changed = [cached for cached in cached_children if cached.draw(self._width)]
         if changed:
-            self._mark_stale(self._slots.index(changed[0]))
+            self._mark_stale(self._cached.index(changed[0]))
         if self._stale_from is not None:
             self._join(self._stale_from)
             self._stale_from = None
-        self._live = next((slot for slot in self._slots if slot.live_start is not None), None)
+        self._live = next(
+            (cached for cached in self._cached if cached.live_start is not None), None
+        )
         return self._lines
 
     def _join(self, first: int) -> None:
         """Joins the rows again, starting at the child at ``first``."""
-        above = self._slots[first - 1] if first else None
+        above = self._cached[first - 1] if first else None
         lines = self._lines[: above.offset + len(above.lines or ())] if above else []
-        for slot in self._slots[first:]:
-            slot.offset = len(lines)
-            lines += slot.lines or ()
+        for cached in self._cached[first:]:
+            cached.offset = len(lines)
+            lines += cached.lines or ()
         self._lines = lines
 
-    def _slots_holding(self, ids: set[int]) -> list[_CachedChild]:
+    def _cached_containing(self, ids: set[int]) -> list[_CachedChild]:
         """Returns the children that are or contain the components with these ids."""
         found: list[_CachedChild] = []
-        for slot in reversed(self._slots):  # components that tick are usually below a long history
-            held = _ids_within(slot.child, ids)
+        # Components that tick are usually below a long history.
+        for cached in reversed(self._cached):
+            held = _ids_within(cached.child, ids)
             if held:
-                found.append(slot)
+                found.append(cached)
                 ids = ids - held
             if not ids:
                 break

@@ -75,10 +75,10 @@ class Display(Protocol):
         """Returns the bytes for what was drawn last. This is fast compared to drawing."""
         ...
 
-    def resize(self, size: Size, tape: PaneText | None = None) -> Repaint:
+    def resize(self, size: Size, pane: PaneText | None = None) -> Repaint:
         """Changes the size. Returns how much must be painted.
 
-        ``tape`` is what the tmux pane contains now, if it could be read.
+        ``pane`` is what the tmux pane contains now, if it could be read.
         """
         ...
 
@@ -147,7 +147,9 @@ class RegularDisplay:
         staying = self.root.staying_start
         if staying is not None:
             boundary = min(boundary, staying)
-        self._frame = Frame(rows, min(boundary, self._end_of_lasting(len(rows))), staying)
+        self._frame = Frame(
+            rows, min(boundary, self._end_without_transient_rows(len(rows))), staying
+        )
 
     def paint(self, layers: Sequence[Layer], *, repaint: Repaint) -> str:
         """Returns the bytes of that frame."""
@@ -155,10 +157,10 @@ class RegularDisplay:
         self._screen.show_cursor = self.show_cursor
         return self._screen.paint(self._frame, layers, repaint=repaint)
 
-    def resize(self, size: Size, tape: PaneText | None = None) -> Repaint:
+    def resize(self, size: Size, pane: PaneText | None = None) -> Repaint:
         """Repaints everything at the new width; inside a pane, only the window."""
         if self._in_pane:
-            return self._resize_in_place(size, tape)
+            return self._resize_in_place(size, pane)
         self._width, self._height = size.columns, size.rows
         self._screen.resize(size.columns, size.rows)
         return Repaint.EVERYTHING
@@ -173,7 +175,7 @@ class RegularDisplay:
 
     def reset(self) -> Repaint:
         """Like a resize to the same size. A pane receives only what its history lacks."""
-        self._screen.question_history()
+        self._screen.recheck_history()
         return Repaint.WINDOW if self._in_pane else Repaint.EVERYTHING
 
     def handle_mouse(
@@ -182,14 +184,14 @@ class RegularDisplay:
         """Does nothing: on the main screen the terminal handles the mouse."""
         return None
 
-    def _resize_in_place(self, size: Size, tape: PaneText | None = None) -> Repaint:
+    def _resize_in_place(self, size: Size, pane: PaneText | None = None) -> Repaint:
         before = self._screen.frame_width
         grown = self.root.render(before) if size.columns != before else None
-        self._screen.resize_in_place(size.columns, size.rows, grown=grown, tape=tape)
+        self._screen.resize_in_place(size.columns, size.rows, grown=grown, pane=pane)
         self._width, self._height = size.columns, size.rows
         return Repaint.WINDOW
 
-    def _end_of_lasting(self, length: int) -> int:
+    def _end_without_transient_rows(self, length: int) -> int:
         """Returns the end of the rows that would be above the window without transient rows.
 
         Only these may become history, because rows hidden by a dialog reappear when it closes.

@@ -71,7 +71,7 @@ class ColourSchemeState:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def take(self, reply: Colour | ColourScheme) -> None:
+    def handle_reply(self, reply: Colour | ColourScheme) -> None:
         """Updates the state from a reply."""
         before = self.scheme
         match reply:
@@ -133,7 +133,7 @@ class Negotiation:
             PASTE_ON,
             key_codes.PUSH,
             key_codes.QUERY,
-            self._ask(self._without_kitty),
+            self._query(self._without_kitty),
             HIDE_CURSOR,
         ]
         if self._capabilities.images:
@@ -166,15 +166,15 @@ class Negotiation:
             self._follows_focus = True
             self._write(FOCUS_REPORTS_ON + (ASK_FOCUS_REPORTS if self._reports_modes else ""))
 
-    def ask_background(self, done: Callable[[], None]) -> None:
+    def query_background(self, done: Callable[[], None]) -> None:
         """Queries the background again; calls ``done`` when the reply arrived or is unsupported."""
-        self._write(ASK_BACKGROUND + self._ask(done))
+        self._write(ASK_BACKGROUND + self._query(done))
 
-    def when_taken(self, done: Callable[[], None]) -> None:
+    def when_processed(self, done: Callable[[], None]) -> None:
         """Calls ``done`` when the terminal has processed everything written so far."""
-        self._write(self._ask(done))
+        self._write(self._query(done))
 
-    def take(self, reply: Reply) -> None:
+    def handle_reply(self, reply: Reply) -> None:
         """Handles a reply."""
         self._reports_modes = self._reports_modes or isinstance(reply, ModeReport)
         match reply:
@@ -193,9 +193,9 @@ class Negotiation:
             case CellSize(width=width, height=height) if width > 0 and height > 0:
                 self.cell = reply
             case Colour() | ColourScheme():
-                self._appearance.take(reply)
+                self._appearance.handle_reply(reply)
 
-    def _ask(self, owner: Callable[[], None]) -> str:
+    def _query(self, owner: Callable[[], None]) -> str:
         self._owners.append(owner)
         return ASK_DA1
 

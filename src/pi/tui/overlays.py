@@ -139,7 +139,8 @@ def _cells(length: Length, whole: int) -> int:
         return int(whole * float(length.removesuffix("%")) / 100)
     except ValueError:
         raise PiError(
-            f"{length!r} is no length of an overlay.", hint='Give cells or a share like "50%".'
+            f"Invalid overlay length {length!r}.",
+            hint='Use a number of cells or a share like "50%".',
         ) from None
 
 
@@ -201,7 +202,7 @@ class OverlayHandle:
         """Hides or shows the overlay. One that takes keys returns to the front with the focus."""
         self._hidden = hidden
         if hidden or self.options.non_capturing:
-            self._owner.settle()
+            self._owner.update_focus()
         else:
             self._owner.raise_to_front(self)
 
@@ -238,13 +239,13 @@ class Overlays:
         self._stack.append(handle)
         if handle.options.non_capturing:
             self._released.add(id(handle))
-        self.settle()
+        self.update_focus()
         return handle
 
     def set_focus_below(self, target: Component | None) -> None:
         """Sets the component that has the focus when no overlay takes it."""
         self._below = target
-        self.settle()
+        self.update_focus()
 
     def focus_pressed(self, target: Component) -> None:
         """Focuses the component on which the mouse was pressed, in an overlay or below."""
@@ -260,7 +261,7 @@ class Overlays:
             self._stack.remove(handle)
             self._released.discard(id(handle))
             handle.bounds = None
-            self.settle()
+            self.update_focus()
 
     def remove_top(self) -> None:
         """Removes the topmost visible overlay."""
@@ -274,7 +275,7 @@ class Overlays:
             self._stack.remove(handle)
             self._stack.append(handle)
             self._released.discard(id(handle))
-            self.settle()
+            self.update_focus()
 
     def release(self, handle: OverlayHandle, target: Component | None) -> None:
         """Releases the focus of an overlay until it is raised again."""
@@ -282,11 +283,11 @@ class Overlays:
             self._released.add(id(handle))
         if target is not None:
             self._below = target
-        self.settle()
+        self.update_focus()
 
-    def settle(self) -> None:
+    def update_focus(self) -> None:
         """Updates the focus."""
-        wanting = [handle for handle in self._stack if self._wants_keys(handle)]
+        wanting = [handle for handle in self._stack if self._takes_keys(handle)]
         self.focus.set(wanting[-1].component if wanting else self._below)
 
     def layers(self) -> list[Layer]:
@@ -318,5 +319,5 @@ class Overlays:
         size = self._size()
         return handle.options.visible is None or handle.options.visible(size.columns, size.rows)
 
-    def _wants_keys(self, handle: OverlayHandle) -> bool:
+    def _takes_keys(self, handle: OverlayHandle) -> bool:
         return id(handle) not in self._released and self._is_visible(handle)

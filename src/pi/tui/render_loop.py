@@ -107,7 +107,7 @@ class PaneReader(Record):
 
     size: Callable[[], Size]
     """Returns the size that the terminal reported last."""
-    when_taken: Callable[[Callable[[], None]], None]
+    when_processed: Callable[[Callable[[], None]], None]
     """Calls back when the pane has processed everything that was written."""
     read: ReadPane
 
@@ -160,7 +160,7 @@ class ResizeTracker:
             return
         overdue = self._timers.call_later(PANE_READ_SECONDS, lambda: self._received(None))
         self._overdue = overdue
-        self._pane_reader.when_taken(lambda: self._read(overdue))
+        self._pane_reader.when_processed(lambda: self._read(overdue))
 
     def _read(self, deadline: Timer) -> None:
         if self._pane_reader is not None and self._overdue is deadline:

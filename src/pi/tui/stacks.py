@@ -125,7 +125,7 @@ class _Stack:
             child.invalidate()
 
     def _visible(self) -> list[tuple[Component, Flex]]:
-        entries = [(child, flex or _usual(child)) for child, flex in self._entries]
+        entries = [(child, flex or _default_flex(child)) for child, flex in self._entries]
         return [(child, flex) for child, flex in entries if flex.is_visible]
 
 
@@ -203,7 +203,7 @@ class HStack(_Stack):
         return [slice_columns(row, 0, width) if visible_width(row) > width else row for row in rows]
 
 
-def _usual(child: Component) -> Flex:
+def _default_flex(child: Component) -> Flex:
     return Flex(grow=1, basis=0) if _fills(child) else Flex()
 
 

@@ -203,7 +203,7 @@ def detect(env: Environment) -> Capabilities:
         synchronized_is_fixed=synchronized is not None,
         notifications=_switch(env.get("PI_NOTIFICATIONS", "")) is not False,
         hardware_cursor=_switch(env.get("PI_HARDWARE_CURSOR", "")) is True,
-        modify_other_keys=_knows_other_keys(env),
+        modify_other_keys=_supports_other_keys(env),
     )
 
 
@@ -273,7 +273,7 @@ def _default_sync(env: Environment, brand: Brand, *, multiplexer: bool) -> bool:
     return brand in _SYNCHRONIZED and not multiplexer
 
 
-def _knows_other_keys(env: Environment) -> bool:
+def _supports_other_keys(env: Environment) -> bool:
     """Returns False for an unknown terminal over SSH, which may print the request."""
     term = env.get("TERM", "")
     is_remote = any(env.get(name) for name in OVER_SSH)

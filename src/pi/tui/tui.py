@@ -76,7 +76,9 @@ class TUI:
         )
         read_pane = read_pane or find_pane_reader(env)
         self._pane_reader = read_pane and PaneReader(
-            size=lambda: terminal.size, when_taken=self.negotiation.when_taken, read=read_pane
+            size=lambda: terminal.size,
+            when_processed=self.negotiation.when_processed,
+            read=read_pane,
         )
         self._on_disconnect = on_disconnect
         self._listeners = KeyListeners()
@@ -209,7 +211,7 @@ class TUI:
 
     def query_background(self, done: Callable[[], None]) -> None:
         """Queries the background. Calls ``done`` when the reply arrived or is unsupported."""
-        self.negotiation.ask_background(done)
+        self.negotiation.query_background(done)
 
     def __enter__(self) -> TUI:
         self.start()
@@ -251,10 +253,10 @@ class TUI:
             self._running.loop.stop()
             self._running.resizing.restart()
 
-    def _resized(self, tape: PaneText | None) -> None:
+    def _resized(self, pane: PaneText | None) -> None:
         self._size = self.terminal.size
-        self._repaint = self.display.resize(self._size, tape)
-        self.overlays.settle()
+        self._repaint = self.display.resize(self._size, pane)
+        self.overlays.update_focus()
         self._changed = None
         self.render_now()
 
@@ -287,14 +289,14 @@ class TUI:
             case ScreenSize(columns=columns, rows=rows):
                 self.display.acknowledge_frame(Size(columns=columns, rows=rows))
             case reply:
-                self.negotiation.take(reply)
+                self.negotiation.handle_reply(reply)
 
     def _handle_key(self, data: str) -> None:
         self.request_render()
         remaining = self._listeners.filtered(data)
         if remaining is None:
             return
-        self.overlays.settle()
+        self.overlays.update_focus()
         target = self.overlays.focus.target
         # By name: a check against the protocol takes as long as handling most keys.
         handle_input = getattr(target, "handle_input", None)

@@ -34,7 +34,7 @@ def test_images_use_the_cell_size_of_the_terminal() -> None:
     tui = TUI(VirtualTerminal(), env={}, capabilities=Capabilities(images="kitty"))
     graphics = graphics_for(tui, {})
     assert graphics is not None
-    tui.negotiation.take(CellSize(width=12, height=25))
+    tui.negotiation.handle_reply(CellSize(width=12, height=25))
 
     assert graphics.cell == PixelSize(12, 25)
 

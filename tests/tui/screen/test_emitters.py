@@ -7,7 +7,13 @@ import pytest
 
 from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.images.protocols import CellExtent, place
-from pi.tui.screen.emitters import RowWriter, full_paint, scroll_append, seam_rewrite, window_diff
+from pi.tui.screen.emitters import (
+    RowWriter,
+    boundary_rewrite,
+    full_paint,
+    scroll_append,
+    window_diff,
+)
 from pi.tui.screen.rows import RowPrinter
 from tests.tui.parts import numbered
 from tests.tui.stress.tmux_model import TmuxModel
@@ -18,9 +24,9 @@ PRINTER = RowPrinter(20, strict=True)
 
 
 def emitted(emit: Emitter, painted: list[str], rows: list[str], *, row: int = 0) -> str:
-    pen = RowWriter(PRINTER, painted, row)
-    emit(pen, rows)
-    return pen.text()
+    writer = RowWriter(PRINTER, painted, row)
+    emit(writer, rows)
+    return writer.text()
 
 
 def test_a_diff_writes_only_rows_that_changed() -> None:
@@ -38,7 +44,7 @@ def test_rows_that_are_gone_are_blanked_one_by_one() -> None:
     assert emitted(window_diff, ["a", "b", "c"], ["a"]) == "\x1b[1B\r\x1b[2K\x1b[1B\r\x1b[2K"
 
 
-@pytest.mark.parametrize("emit", [window_diff, append_three, seam_rewrite])
+@pytest.mark.parametrize("emit", [window_diff, append_three, boundary_rewrite])
 @pytest.mark.parametrize("above", [0, 2, 4])
 def test_what_stood_above_the_window_scrolls_out_first(emit: Emitter, above: int) -> None:
     terminal = VirtualTerminal(20, 5)
@@ -50,7 +56,7 @@ def test_what_stood_above_the_window_scrolls_out_first(emit: Emitter, above: int
     assert [row for row in terminal.tape if row] == [*shell, *numbered(8)]
 
 
-@pytest.mark.parametrize("emit", [window_diff, append_three, seam_rewrite])
+@pytest.mark.parametrize("emit", [window_diff, append_three, boundary_rewrite])
 def test_updates_erase_no_history_and_jump_nowhere(emit: Emitter) -> None:
     written = emitted(emit, numbered(5), numbered(9, first=3), row=4)
 
@@ -70,7 +76,7 @@ def test_a_rewrite_does_not_depend_on_the_old_rows() -> None:
     terminal = VirtualTerminal(20, 5)
     terminal.write("garbage 1\r\ngarbage 2\r\ngarbage 3\x1b[3A\r")
 
-    terminal.write(emitted(seam_rewrite, ["a", "b"], ["a", "b"]))
+    terminal.write(emitted(boundary_rewrite, ["a", "b"], ["a", "b"]))
 
     assert terminal.screen == ["a", "b", "", "", ""]
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.screen.reflow import Place, UnwrappedText, index_behind, letters, tail
+from pi.tui.screen.reflow import Place, UnwrappedText, index_after, letters, tail
 
 ROWS = ["│ one, │", "", "─────", "two 🙂!", "three"]
 
@@ -58,9 +58,9 @@ def test_what_follows_the_last_letter_is_its_tail() -> None:
 
 
 def test_a_text_goes_on_behind_its_letters_and_what_was_said_with_them() -> None:
-    assert index_behind("one, (two", 3) == 3
-    assert index_behind("one, (two", 3, tail=",") == 5
-    assert index_behind("one", 9) == 3
+    assert index_after("one, (two", 3) == 3
+    assert index_after("one, (two", 3, tail=",") == 5
+    assert index_after("one", 9) == 3
 
 
 @given(st.lists(st.text("ab ─"), max_size=8), st.integers(0, 8))

@@ -248,7 +248,7 @@ def test_an_editor_that_a_pane_moved_into_its_history_is_painted_again(columns: 
     above = moved.index("editor") + 1
 
     tape = PaneText(rows=moved[: above + 6], width=columns, height=6)
-    screen.resize_in_place(columns, 6, grown=rows, tape=tape)
+    screen.resize_in_place(columns, 6, grown=rows, pane=tape)
     narrow = tuple(row[:columns] for row in rows)
     written = screen.paint(Frame(narrow, 5, 1), repaint=Repaint.WINDOW)
 

@@ -70,7 +70,7 @@ class Player:
         """Resizes the pane, and maybe notifies the program."""
         self.model.resize(columns, rows)
         if self.random.random() < 0.8:
-            self.screen.resize_in_place(columns, rows, tape=self.model.tape)
+            self.screen.resize_in_place(columns, rows, pane=self.model.tape)
 
 
 @pytest.mark.slow

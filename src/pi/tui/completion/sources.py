@@ -19,7 +19,7 @@ class CombinedProvider:
 
     def __init__(self, providers: Sequence[Provider]) -> None:
         self._providers = tuple(providers)
-        self._answered: Provider | None = None
+        self._last_provider: Provider | None = None
 
     @property
     def trigger_characters(self) -> str:
@@ -32,7 +32,7 @@ class CombinedProvider:
         """Returns the suggestions of the first provider that has any."""
         for provider in self._providers:
             if found := await provider.get_suggestions(lines, row, col, force=force):
-                self._answered = provider
+                self._last_provider = provider
                 return found
         return None
 
@@ -40,7 +40,7 @@ class CombinedProvider:
         self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
     ) -> Completed:
         """Applies a suggestion with the provider that returned it."""
-        provider = self._answered or self._providers[0]
+        provider = self._last_provider or self._providers[0]
         return provider.apply_completion(lines, row, col, item, prefix)
 
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
@@ -215,7 +215,7 @@ class PathProvider:
         if token.path == "~":
             shown, name = "~/", ""
         try:
-            found = await asyncio.to_thread(self._fitting, name, self._folder(shown))
+            found = await asyncio.to_thread(self._matches, name, self._folder(shown))
         except OSError:  # the directory is missing or not readable: no suggestions
             return None
         items = [
@@ -228,15 +228,15 @@ class PathProvider:
         self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
     ) -> Completed:
         """Replaces the typed path."""
-        return take_path(lines, row, col, item, prefix)
+        return apply_path(lines, row, col, item, prefix)
 
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
         """Always true."""
         return True
 
-    def _fitting(self, typed: str, folder: Path) -> list[str]:
+    def _matches(self, typed: str, folder: Path) -> list[str]:
         """Returns the matching names. Runs in a thread, because a directory can be very large."""
-        return _fitting(typed, self._listing(folder))
+        return _matches(typed, self._listing(folder))
 
     def _folder(self, shown: str) -> Path:
         if shown.startswith("~/"):
@@ -244,7 +244,9 @@ class PathProvider:
         return self._cwd() / shown
 
 
-def take_path(lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str) -> Completed:
+def apply_path(
+    lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
+) -> Completed:
     """Replaces the typed path. A closing quote behind the cursor is not duplicated."""
     line = lines[row]
     if '"' in item.value and line[col : col + 1] == '"':
@@ -255,7 +257,7 @@ def take_path(lines: Sequence[str], row: int, col: int, item: Suggestion, prefix
     return replace_prefix(lines, row, col, prefix, text)
 
 
-def _fitting(typed: str, names: Sequence[str]) -> list[str]:
+def _matches(typed: str, names: Sequence[str]) -> list[str]:
     """Returns names with the typed prefix, otherwise fuzzy matches. Hidden names need a dot."""
     seen = [name for name in names if typed.startswith(".") or not name.startswith(".")]
     seen.sort(key=lambda name: (not name.endswith("/"), name.lower()))
@@ -305,7 +307,7 @@ class FileProvider:
         self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
     ) -> Completed:
         """Replaces the typed path. A space follows a file."""
-        return take_path(lines, row, col, item, prefix)
+        return apply_path(lines, row, col, item, prefix)
 
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
         """Always true: Tab repeats an ``@`` request; other providers handle the rest."""

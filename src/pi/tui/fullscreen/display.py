@@ -97,7 +97,7 @@ class MouseRouter:
             if not isinstance(component, MouseTarget):
                 continue
             clicks = self._clicks if kind == "click" else 0
-            answer = component.handle_mouse(_seen_from(target, kind, report, clicks))
+            answer = component.handle_mouse(_event_for(target, kind, report, clicks))
             if answer is not None and answer.handled:
                 if answer.capture:
                     self._captured = target
@@ -105,7 +105,7 @@ class MouseRouter:
         return MouseResult(), None
 
 
-def _seen_from(area: Area, kind: MouseType, report: MouseReport, clicks: int) -> MouseEvent:
+def _event_for(area: Area, kind: MouseType, report: MouseReport, clicks: int) -> MouseEvent:
     """Converts a report to the coordinates of an area."""
     return MouseEvent(
         type=kind,
@@ -146,7 +146,7 @@ class FullscreenDisplay:
         self._size = size
         self._drawn: list[str] = []
         self._painted: list[str | None] = []
-        self._pictures: set[int] = set()
+        self._images: set[int] = set()
         """Images that stay on the screen until they are removed."""
         self._caret: Caret | None = None
         self._router = MouseRouter()
@@ -155,7 +155,7 @@ class FullscreenDisplay:
     def opening(self) -> str:
         """Enters the alternate screen and enables mouse reports."""
         self._is_open = True
-        self._forget()
+        self._reset_painted()
         mouse = "".join(f"\x1b[?{mode}h" for mode in _MOUSE)
         return f"{_ALTERNATE_ON}{WRAP_OFF}{mouse}{_CLEAR}"
 
@@ -179,13 +179,13 @@ class FullscreenDisplay:
         """Returns the bytes of the rows that changed, or of all rows."""
         width, height = self._size.columns, self._size.rows
         if repaint is not Repaint.CHANGES:
-            self._forget()
+            self._reset_painted()
         rows = self._drawn
         if layers:
             rows = composite(rows, layers, width=width)[:height]
         caret = find_caret(rows)
         rows = window_rows(rows)
-        output = self._changes(rows) + self._vanished(rows)
+        output = self._changes(rows) + self._removed_images(rows)
         self._painted = list(rows)
         output += self._cursor(caret, moved=bool(output))
         if not output:
@@ -193,7 +193,7 @@ class FullscreenDisplay:
         log.debug("fullscreen (repaint %s): %d rows at %d columns", repaint.value, height, width)
         return f"{BEGIN_SYNC}{output}{END_SYNC}" if self.synchronized else output
 
-    def resize(self, size: Size, tape: PaneText | None = None) -> Repaint:
+    def resize(self, size: Size, pane: PaneText | None = None) -> Repaint:
         """Changes the size. The whole screen is painted."""
         self._size = size
         return Repaint.WINDOW
@@ -220,17 +220,17 @@ class FullscreenDisplay:
                 targets += targets_at(Area(handle.component, *cells), report.x, report.y)
         if not targets:  # components covered by an overlay do not receive the event
             whole = Area(self.root, 0, 0, self._size.columns, self._size.rows)
-            targets = targets_at(whole, report.x, report.y) + self._wheeled(report)
+            targets = targets_at(whole, report.x, report.y) + self._scroll_target(report)
         answer, component = self._router.route(report, targets)
         return component if answer.focus else None
 
-    def _wheeled(self, report: MouseReport) -> list[Area]:
+    def _scroll_target(self, report: MouseReport) -> list[Area]:
         """Returns the view that the wheel scrolls if no component under the mouse scrolls."""
         if report.action != "wheel":
             return []
         return [area for area in self.root.areas if getattr(area.component, "is_primary", False)]
 
-    def _forget(self) -> None:
+    def _reset_painted(self) -> None:
         self._painted = []
         self._caret = None
 
@@ -245,10 +245,10 @@ class FullscreenDisplay:
             output.append(f"\x1b[{number + 1};{column + 1}H{text}")
         return "".join(output)
 
-    def _vanished(self, rows: Sequence[str]) -> str:
+    def _removed_images(self, rows: Sequence[str]) -> str:
         """Returns what removes images that are no longer on any row. Text does not cover them."""
-        before, self._pictures = self._pictures, protocols.placed(rows)
-        return "".join(map(protocols.take_off, sorted(before - self._pictures)))
+        before, self._images = self._images, protocols.placed(rows)
+        return "".join(map(protocols.take_off, sorted(before - self._images)))
 
     def _cursor(self, caret: Caret | None, *, moved: bool) -> str:
         if caret == self._caret and not moved:

@@ -138,7 +138,7 @@ def read_user_keys(document: Any) -> KeyBindings:
     Invalid entries are reported and skipped.
     """
     if not isinstance(document, dict):
-        return KeyBindings(bindings={}, problems=("keybindings.json must hold an object.",))
+        return KeyBindings(bindings={}, problems=("keybindings.json must contain an object.",))
     bindings: dict[str, tuple[str, ...]] = {}
     problems: list[str] = []
     for action, value in migrated(document).items():

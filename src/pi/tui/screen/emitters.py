@@ -116,66 +116,66 @@ class RowWriter:
             self.row = row
 
 
-def full_paint(pen: RowWriter, rows: Sequence[str]) -> None:
+def full_paint(writer: RowWriter, rows: Sequence[str]) -> None:
     """Erases everything, then writes all rows of history and window."""
-    pen.put(CLEAR_ALL)
-    pen.painted, pen.row = [""], 0
-    _rewrite(pen, rows, leaving=len(rows))
+    writer.put(CLEAR_ALL)
+    writer.painted, writer.row = [""], 0
+    _rewrite(writer, rows, leaving=len(rows))
 
 
-def window_diff(pen: RowWriter, rows: Sequence[str]) -> None:
+def window_diff(writer: RowWriter, rows: Sequence[str]) -> None:
     """Rewrites the changed rows of the window. No row becomes history."""
-    _rewrite(pen, rows, leaving=0)
+    _rewrite(writer, rows, leaving=0)
 
 
 def scroll_append(
-    pen: RowWriter, rows: Sequence[str], *, leaving: int, in_pane: bool = False
+    writer: RowWriter, rows: Sequence[str], *, leaving: int, in_pane: bool = False
 ) -> None:
     """Rewrites the changed rows and appends new ones, so that as many scroll out at the top.
 
     ``rows`` begin with the ``leaving`` ones, which become history. A pane may have lost its last
     rows unnoticed. There, everything after the first change is written again.
     """
-    pen.feeds = in_pane
-    _rewrite(pen, rows, leaving=leaving)
+    writer.feeds = in_pane
+    _rewrite(writer, rows, leaving=leaving)
 
 
-def seam_rewrite(pen: RowWriter, rows: Sequence[str], *, unbroken: int = 0) -> None:
+def boundary_rewrite(writer: RowWriter, rows: Sequence[str], *, unbroken: int = 0) -> None:
     """Writes the rows that become history and then the whole window, over whatever is there.
 
     The first ``unbroken`` rows may be wrapped by the terminal.
     """
-    pen.move(0)
-    pen.put(ERASE_NEXT_ROWS + ERASE_ROW)
+    writer.move(0)
+    writer.put(ERASE_NEXT_ROWS + ERASE_ROW)
     line = 0
     for number, row in enumerate(rows):
-        pen.open_row(line)
+        writer.open_row(line)
         if number < unbroken:
-            pen.print_unbroken(row)
+            writer.print_unbroken(row)
         else:
-            pen.print(row)
-        line = pen.row + 1
-    pen.erase_from(line)
+            writer.print(row)
+        line = writer.row + 1
+    writer.erase_from(line)
 
 
-def _rewrite(pen: RowWriter, rows: Sequence[str], *, leaving: int) -> None:
+def _rewrite(writer: RowWriter, rows: Sequence[str], *, leaving: int) -> None:
     """Replaces the painted rows by ``rows``; additional rows are appended below.
 
     If the last rows are unchanged, such as an editor below a growing text, they are moved and not
     written again. Rows that scroll out at the top must be painted before that.
     """
-    painted = len(pen.painted)
+    painted = len(writer.painted)
     more = len(rows) - painted
-    kept = _same_end(pen.painted, rows) if more > 0 and not pen.feeds else 0
+    kept = _same_end(writer.painted, rows) if more > 0 and not writer.feeds else 0
     place = painted - kept if leaving <= painted - kept else painted
     for number, row in enumerate(rows[:place]):
-        pen.change(number, row)
+        writer.change(number, row)
     if place < painted:
-        pen.insert(place, more)
+        writer.insert(place, more)
     for number in range(place, place + max(more, 0)):
-        pen.open_row(number)
-        pen.print(rows[number])
-    pen.erase_from(len(rows))
+        writer.open_row(number)
+        writer.print(rows[number])
+    writer.erase_from(len(rows))
 
 
 def _same_end(old: Sequence[str], new: Sequence[str]) -> int:

@@ -50,7 +50,7 @@ class Window:
     def __init__(self, rows: int = 1) -> None:
         self.rows = [""] * rows
         self.cursor = Caret(rows - 1, 0)
-        self.way = ""
+        self.cursor_move = ""
         """The sequence that moves the cursor to its assumed position if that is not certain."""
         self.cursor_is_shown = False
         self.is_covered = False
@@ -63,7 +63,7 @@ def found_at(top: int, *, height: int) -> Window:
     """Creates the window from a row of the screen on. The cursor may be anywhere."""
     window = Window(height - top)
     window.cursor = Caret(0, 0)
-    window.way = f"\x1b[{height}A" + (f"\x1b[{top}B" if top else "")
+    window.cursor_move = f"\x1b[{height}A" + (f"\x1b[{top}B" if top else "")
     return window
 
 
@@ -111,15 +111,15 @@ class Checkpoints:
     def __init__(self) -> None:
         self._open: deque[Checkpoint] = deque(maxlen=_MAX_OPEN)
         self._good: Checkpoint | None = None
-        self._is_astray = False
+        self._is_misplaced = False
         self._is_answered = False
         """Whether the terminal has ever answered with its known size."""
 
-    def ask(self, checkpoint: Checkpoint) -> None:
+    def record(self, checkpoint: Checkpoint) -> None:
         """Records a frame that was written with a size query."""
         self._open.append(checkpoint)
 
-    def answer(self, *, fits: bool, is_higher: bool = False) -> None:
+    def acknowledge(self, *, fits: bool, is_higher: bool = False) -> None:
         """Handles the reply to the oldest query: whether the frame fits the terminal's size.
 
         A screen that is only higher fits too, unless the frame was placed relative to its edge.
@@ -128,8 +128,8 @@ class Checkpoints:
             return
         checkpoint = self._open.popleft()
         if not (fits or (is_higher and not checkpoint.is_placed)):
-            self._is_astray = True
-        elif not self._is_astray:
+            self._is_misplaced = True
+        elif not self._is_misplaced:
             self._good, self._is_answered = checkpoint, True
 
     def cut(self, rows: int) -> None:
@@ -139,13 +139,13 @@ class Checkpoints:
 
     def last_good(self) -> Checkpoint | None:
         """Returns the frame to return to; None if no frame was reported as misplaced."""
-        may_be_astray = self._is_astray or bool(self._open)
+        may_be_astray = self._is_misplaced or bool(self._open)
         return self._good if self._is_answered and may_be_astray else None
 
     def begin(self, checkpoint: Checkpoint | None = None) -> None:
         """Drops all frames; ``checkpoint`` is what the terminal shows now, if known."""
         self._open.clear()
-        self._good, self._is_astray = checkpoint, False
+        self._good, self._is_misplaced = checkpoint, False
 
 
 def _cut(checkpoint: Checkpoint, rows: int) -> Checkpoint:

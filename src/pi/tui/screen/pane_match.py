@@ -17,7 +17,7 @@ _CONTEXTS = (600, 60, 20)
 """Letters that identify a position: as many as available, otherwise fewer."""
 _STEPS_BACK = (0, 4, 10, 25, 60)
 """Rows before the end of history to search for. The last ones may be outdated."""
-_HIGHEST = 60
+_MAX_SCREEN_ROWS = 60
 """Screen rows that misplaced frames may have hit, unless the screen is higher now."""
 
 
@@ -44,7 +44,7 @@ class HistoryMatch(Record, kw_only=False):
 
 
 def find_end_of_history(
-    tape: PaneText, rows: Sequence[str], ledger: Ledger, *, sure: int | None = None
+    pane: PaneText, rows: Sequence[str], ledger: Ledger, *, sure: int | None = None
 ) -> HistoryMatch | None:
     """Finds which of ``rows`` are in the pane's history; None if they are not found.
 
@@ -52,25 +52,25 @@ def find_end_of_history(
     frames, if there were any. More rows are in history if the resize has moved some; fewer if they
     never arrived or were overwritten. Rows that the pane has moved back to the screen stay there.
     """
-    ours, theirs = UnwrappedText(rows), UnwrappedText(tape.rows)
-    edge, expected = theirs.place(tape.above), ours.place(ledger.committed)
+    ours, theirs = UnwrappedText(rows), UnwrappedText(pane.rows)
+    edge, expected = theirs.place(pane.above), ours.place(ledger.committed)
     if sure is None and ledger.top > ledger.committed:
         window = _window_row(ours, ledger.top, theirs, near=edge.letters)
-        return None if window is None else HistoryMatch(expected, max(0, window - tape.above))
+        return None if window is None else HistoryMatch(expected, max(0, window - pane.above))
     if sure is None:
-        known = _known_again(ours, theirs, ledger.committed, near=edge.letters)
+        known = _find_by_context(ours, theirs, ledger.committed, near=edge.letters)
         if known is None:
             return None
     else:
-        highest = max(_HIGHEST, tape.height)
-        known = _known_above(ours, theirs, sure, highest=highest)
+        highest = max(_MAX_SCREEN_ROWS, pane.height)
+        known = _find_above_screen(ours, theirs, sure, highest=highest)
         if known is None:  # not even the rows above the screen were found: write everything again
             return HistoryMatch(Place(ours.starts[max(0, sure - highest)]), 0)
     start, at = known
     same = _same(ours, theirs, start, shift=at - start)
     end = _end(ours, same, reached=edge.letters - at + start, expected=expected.letters)
     blanks = expected.blanks if end == expected.letters else 0
-    return _found(tape, theirs, Place(end, blanks), shift=at - start)
+    return _found(pane, theirs, Place(end, blanks), shift=at - start)
 
 
 def _end(ours: UnwrappedText, same: int, *, reached: int, expected: int) -> int:
@@ -86,31 +86,31 @@ def _end(ours: UnwrappedText, same: int, *, reached: int, expected: int) -> int:
     return ours.row_start(same)  # the rest is different and may only begin alike
 
 
-def _found(tape: PaneText, theirs: UnwrappedText, end: Place, *, shift: int) -> HistoryMatch:
+def _found(pane: PaneText, theirs: UnwrappedText, end: Place, *, shift: int) -> HistoryMatch:
     """Returns the match for ``end`` in our rows, which is ``shift`` letters further in the pane."""
-    edge = theirs.place(tape.above)
+    edge = theirs.place(pane.above)
     there = end.letters + shift
     if there < edge.letters:  # the rest of the pane's history is different
         return HistoryMatch(end, 0)
     blanks = end.blanks if there > edge.letters else max(end.blanks, edge.blanks)
     row, damaged = theirs.row(Place(there, blanks))
-    if damaged and row >= tape.above:
-        return HistoryMatch(Place(end.letters - damaged), row - tape.above)
-    last = tail(tape.rows[tape.above - 1]) if tape.above else ""
-    return HistoryMatch(Place(end.letters, blanks, tail=last), max(0, row - tape.above))
+    if damaged and row >= pane.above:
+        return HistoryMatch(Place(end.letters - damaged), row - pane.above)
+    last = tail(pane.rows[pane.above - 1]) if pane.above else ""
+    return HistoryMatch(Place(end.letters, blanks, tail=last), max(0, row - pane.above))
 
 
 def _window_row(ours: UnwrappedText, top: int, theirs: UnwrappedText, *, near: int) -> int | None:
     """Finds in ``theirs`` a window that does not follow history."""
     start = ours.place(top).letters
-    at = _followed_alike(ours, start, theirs, near=near)
+    at = _find_by_following_text(ours, start, theirs, near=near)
     if at is None:
         return None
     blanks = ours.first_row_with_letters(start) - top
     return theirs.first_row_with_letters(at) - blanks
 
 
-def _known_again(
+def _find_by_context(
     ours: UnwrappedText, theirs: UnwrappedText, committed: int, *, near: int
 ) -> tuple[int, int] | None:
     """Finds the end of history, or a position before it, by the letters around it.
@@ -119,7 +119,7 @@ def _known_again(
     earlier width, and outdated rows may be in between.
     """
     start = ours.starts[committed]
-    at = _followed_alike(ours, start, theirs, near=near)
+    at = _find_by_following_text(ours, start, theirs, near=near)
     if at is not None:
         return start, at
     for count, back in product(_CONTEXTS, _STEPS_BACK):
@@ -130,10 +130,10 @@ def _known_again(
     return None
 
 
-def _known_above(
+def _find_above_screen(
     ours: UnwrappedText, theirs: UnwrappedText, sure: int, *, highest: int
 ) -> tuple[int, int] | None:
-    """Like ``_known_again`` for positions above the screen: takes the longest common text.
+    """Like ``_find_by_context`` for positions above the screen: takes the longest common text.
 
     A misplaced frame may have hit history rows that were back on the screen. Only the rows above
     them show how much of history is intact.
@@ -154,7 +154,7 @@ def _known_above(
     return best
 
 
-def _followed_alike(
+def _find_by_following_text(
     ours: UnwrappedText, start: int, theirs: UnwrappedText, *, near: int
 ) -> int | None:
     """Finds the position in ``theirs`` that is followed by the same letters as ``start`` in ours.
@@ -163,7 +163,7 @@ def _followed_alike(
     then the one with the same text before it, then the nearest.
     """
 
-    def likeness(at: int) -> tuple[int, int, int]:
+    def similarity(at: int) -> tuple[int, int, int]:
         before, after = ours.around(start, _CONTEXTS[0])
         there_before, there_after = theirs.around(at, _CONTEXTS[0])
         return (
@@ -174,7 +174,7 @@ def _followed_alike(
 
     for count in _CONTEXTS:
         if places := theirs.places(ours.around(start, count)[1]):
-            return max(places, key=likeness)
+            return max(places, key=similarity)
     return None
 
 
@@ -185,7 +185,7 @@ def _same(ours: UnwrappedText, theirs: UnwrappedText, start: int, *, shift: int)
         start += _common(ours.text[start:], theirs.text[start + shift :])
         row = ours.first_row_with_letters(start)
         begin = ours.starts[row]
-        for end in ours.starts[row + 1 : row + _HIGHEST]:
+        for end in ours.starts[row + 1 : row + _MAX_SCREEN_ROWS]:
             if end <= start or end + shift not in their_ends:
                 continue
             if ours.weight(begin, end) == theirs.weight(begin + shift, end + shift):

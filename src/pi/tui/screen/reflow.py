@@ -111,7 +111,7 @@ def tail(row: str) -> str:
     return text[end:].strip()
 
 
-def index_behind(text: str, count: int, *, tail: str = "") -> int:
+def index_after(text: str, count: int, *, tail: str = "") -> int:
     """Returns the index in a text without sequences after its first ``count`` letters.
 
     Spaces are skipped, and ``tail`` if it follows, because it was written with these letters.
@@ -130,7 +130,7 @@ NEAR = 600
 """Rows around the estimated position that are searched; a table may be this long."""
 _CONTEXT = 60
 """Letters on each side of the boundary that are compared."""
-_FURTHEST = 60
+_MAX_CARRIED_ROWS = 60
 """Rows of the old frame that are carried over at most, if the boundary is in a table."""
 
 
@@ -159,24 +159,24 @@ def find_boundary(
     up, so that rows are duplicated rather than lost.
     """
     ours = UnwrappedText(old)
-    guess = _counted_from_the_end(len(ours.text) - place.letters, new)
+    guess = _row_from_end(len(ours.text) - place.letters, new)
     first = max(guess - NEAR, 0)
     theirs = UnwrappedText(new[first : guess + NEAR])
     missing = len(ours.text) - len(theirs.text)
     missing -= sum(len(letters(row)) for row in new[guess + NEAR :])
     row, part = ours.row(place)
     here, carried = place, list[str]()
-    found = _known_again(ours, place.letters, theirs, shift=-missing)
+    found = _find_by_context(ours, place.letters, theirs, shift=-missing)
     if found is None:
         begun = row + 1 if part else row
-        in_step = _next_in_step(
+        in_step = _next_equal_row(
             ours, begun, theirs, shift=-missing, is_whole=is_whole and not first
         )
         if in_step is None:
             return HistoryBoundary(guess)
         end, found = in_step
         here = ours.place(end)
-        carried = _left_of(old[row:end], part, place.tail, width=width)
+        carried = _remaining_rows(old[row:end], part, place.tail, width=width)
     there, done = theirs.row(Place(found, here.blanks))
     if done:
         carried += _rest(new[first + there], done, here.tail, width=width)
@@ -184,7 +184,9 @@ def find_boundary(
     return HistoryBoundary(first + there, tuple(carried))
 
 
-def _known_again(ours: UnwrappedText, at: int, theirs: UnwrappedText, *, shift: int) -> int | None:
+def _find_by_context(
+    ours: UnwrappedText, at: int, theirs: UnwrappedText, *, shift: int
+) -> int | None:
     """Finds the position in ``theirs`` between the same letters as ``at`` in ours."""
     before, after = ours.around(at, _CONTEXT)
     for left, right in ((before, after), ("", after), (before, "")):
@@ -194,7 +196,7 @@ def _known_again(ours: UnwrappedText, at: int, theirs: UnwrappedText, *, shift: 
     return None
 
 
-def _next_in_step(
+def _next_equal_row(
     ours: UnwrappedText, row: int, theirs: UnwrappedText, *, shift: int, is_whole: bool
 ) -> tuple[int, int] | None:
     """Finds the first row from ``row`` on before which both texts have the same letters.
@@ -211,7 +213,7 @@ def _next_in_step(
         if found is None:
             continue
         above = above or (start, found)
-        for end in range(row, min(row + _FURTHEST, len(ours.starts) - 1)):
+        for end in range(row, min(row + _MAX_CARRIED_ROWS, len(ours.starts) - 1)):
             there = found + ours.starts[end] - at
             if not found < there <= len(theirs.text) or there not in their_starts:
                 continue
@@ -220,7 +222,7 @@ def _next_in_step(
     return above
 
 
-def _left_of(rows: Sequence[str], done: int, tail: str, *, width: int) -> list[str]:
+def _remaining_rows(rows: Sequence[str], done: int, tail: str, *, width: int) -> list[str]:
     """Returns the old rows after the first ``done`` letters.
 
     Rows of certain width are left to the terminal to wrap. The others are split.
@@ -238,7 +240,7 @@ def _left_of(rows: Sequence[str], done: int, tail: str, *, width: int) -> list[s
 def _rest(row: str, done: int, tail: str, *, width: int) -> list[str]:
     """Returns a row without its first ``done`` letters, with its indentation."""
     text = strip_sequences(row)
-    at = index_behind(text, done, tail=tail)
+    at = index_after(text, done, tail=tail)
     if not text[at:].strip():
         return []
     indent = len(text) - len(text.lstrip())
@@ -252,7 +254,7 @@ def _pieces(row: str, width: int) -> Iterator[str]:
         yield slice_columns(row, start, width)
 
 
-def _counted_from_the_end(count: int, frame: Sequence[str]) -> int:
+def _row_from_end(count: int, frame: Sequence[str]) -> int:
     """Returns the row with ``count`` letters from there to the end, or blank rows above it."""
     place = len(frame)
     while place > 0 and (count > 0 or not letters(frame[place - 1])):

@@ -56,11 +56,11 @@ def permitted(row: str) -> str:
     """
     if row.isprintable() or _STYLED.fullmatch(row):
         return row
-    return _ours_or_any().sub(lambda found: found["ours"] or "", row)
+    return _sequence_pattern().sub(lambda found: found["ours"] or "", row)
 
 
 @cache
-def _ours_or_any() -> re.Pattern[str]:
+def _sequence_pattern() -> re.Pattern[str]:
     """Compiles the pattern for the first row that is more than styled text."""
     ours = "|".join((r"[\t\n]", _STYLE, _LINK, _KITTY, _DRAWN_FROM_BELOW))
     return re.compile(f"(?P<ours>{ours})|{SEQUENCE.pattern}|[{_BIDI}]", re.VERBOSE)
@@ -76,7 +76,7 @@ ERASE_ROW = "\x1b[2K"
 _IMAGE = re.compile(r"\x1b_G|\x1b\]1337;File|\x1bP[0-9;]*q")
 _FROM_BELOW = r"\x1b7\x1b\[(\d+)A[^\x07]*?(?:\x07|\x1b\\)\x1b8"
 """An image that is drawn from its last row, see ``pi.tui.images.graphics``."""
-_SURE_RANGES = (
+_CERTAIN_RANGES = (
     (" ", "~"),
     ("\u00c0", "\u024f"),  # Latin
     ("\u0400", "\u0482"),  # Cyrillic
@@ -86,7 +86,7 @@ _SURE_RANGES = (
     ("\uac00", "\ud7a3"),  # Korean
 )
 """Characters with the same width in all terminals, so that columns after them are certain."""
-_UNSURE = (
+_UNCERTAIN = (
     "[\u0300-\u036f\u0483-\u0489\u0591-\u109f\u1700-\u1dff\u200c\u200d\u20d0-\u20ff"
     "\u302a-\u302f\u3099\u309a\ua66f-\uabff\ufe00-\ufe2f\U00010000-\U0010ffff]"
 )
@@ -168,7 +168,7 @@ class RowPrinter:
         """Returns the shortest change from ``old`` to ``new``."""
         new, columns = self._fitted(new)
         old = permitted(old)  # as it was written
-        start, state = _where_they_part(old, new)
+        start, state = _first_difference(old, new)
         is_shorter = columns < min(visible_width(old), self._width)
         if start == 0 or is_image(old) or is_image(new) or (is_shorter and self._erases_first):
             return Change(0, self.whole(new))
@@ -184,7 +184,7 @@ class RowPrinter:
         """Returns the row cut to the width, and its columns."""
         if _NOT_IN_A_ROW.search(row):
             if self._strict and "\t" not in row:
-                raise LineTooWide(f"a row holds a line break, which is two rows: {row!r}")
+                raise LineTooWide(f"a row contains a line break: {row!r}")
             row = expand_tabs(row).replace("\r", "").replace("\n", " ")
         row = self._permitted(row)
         columns = visible_width(row)
@@ -199,7 +199,7 @@ class RowPrinter:
     def _permitted(self, row: str) -> str:
         kept = permitted(row)
         if kept is not row and kept != row:
-            message = f"a row holds what a terminal would obey: {row!r}"
+            message = f"a row contains a forbidden control sequence: {row!r}"
             if self._strict:
                 raise ForeignSequence(message)
             log.warning("removed: %s", message)
@@ -209,7 +209,7 @@ class RowPrinter:
 def has_certain_width(row: str) -> bool:
     """Returns whether all terminals agree on the width of a row."""
     # Nearly all rows are simple, so the first frame need not compile the pattern.
-    return is_simple(strip_sequences(row)) or re.search(_UNSURE, row) is None
+    return is_simple(strip_sequences(row)) or re.search(_UNCERTAIN, row) is None
 
 
 def lines_of(row: str, width: int) -> list[int]:
@@ -260,7 +260,7 @@ def find_caret(rows: list[str]) -> Caret | None:
     return None
 
 
-def _where_they_part(old: str, new: str) -> tuple[int, StyleState]:
+def _first_difference(old: str, new: str) -> tuple[int, StyleState]:
     """Returns the first differing index where a cursor can be set, and the active styles."""
     place = next(
         (at for at, (was, now) in enumerate(zip(old, new, strict=False)) if was != now),
@@ -275,13 +275,13 @@ def _where_they_part(old: str, new: str) -> tuple[int, StyleState]:
             break
         if sequence.end() > place or not state.apply(sequence[0]):
             return 0, state
-    return (place if _is_sure(strip_sequences(new[:place])) else 0), state
+    return (place if _is_certain(strip_sequences(new[:place])) else 0), state
 
 
-def _is_sure(text: str) -> bool:
+def _is_certain(text: str) -> bool:
     """Returns whether terminals agree on the width of a text."""
     return text.isascii() or all(
-        any(first <= char <= last for first, last in _SURE_RANGES) for char in text
+        any(first <= char <= last for first, last in _CERTAIN_RANGES) for char in text
     )
 
 

@@ -134,15 +134,15 @@ class Screen:
             self._audit(frame)
         is_new = repaint is Repaint.EVERYTHING
         paint = self._prepared(frame, layers, carried, frozen=bool(layers) and not is_new)
-        is_placed, pen = bool(self._window.way), self._pen()
-        self._emit(pen, paint, repaint)
-        pen.row -= sum(map(self._printer.lines, paint.carried)) + len(paint.chunk)
-        self._place_cursor(pen, paint)
-        self._keep(frame, paint, is_covered=bool(layers))
-        text = self._bracketed(pen.text())
+        is_placed, writer = bool(self._window.cursor_move), self._writer()
+        self._emit(writer, paint, repaint)
+        writer.row -= sum(map(self._printer.lines, paint.carried)) + len(paint.chunk)
+        self._place_cursor(writer, paint)
+        self._record_painted(frame, paint, is_covered=bool(layers))
+        text = self._bracketed(writer.text())
         if not (text and self._in_pane):
             return text
-        self._checkpoints.ask(self._checkpoint(is_placed=is_placed))
+        self._checkpoints.record(self._checkpoint(is_placed=is_placed))
         return text + ASK_SIZE
 
     def acknowledge_frame(self, width: int, height: int) -> None:
@@ -151,9 +151,9 @@ class Screen:
         sizes = ((width, height), (height, width))
         fits = (self._width, self._height) in sizes
         is_higher = any(w == self._width and h > self._height for w, h in sizes)
-        self._checkpoints.answer(fits=fits, is_higher=is_higher)
+        self._checkpoints.acknowledge(fits=fits, is_higher=is_higher)
 
-    def question_history(self) -> None:
+    def recheck_history(self) -> None:
         """Compares all of history with the next frame, because its contents may be different."""
         self._settled = 0
 
@@ -167,20 +167,20 @@ class Screen:
         height: int,
         *,
         grown: Sequence[str] | None = None,
-        tape: PaneText | None = None,
+        pane: PaneText | None = None,
     ) -> None:
         """Changes the size where history cannot be rewritten; the next paint finds its position.
 
         Rows that the resize has moved into history count as history. ``grown`` is the current frame
-        at ``frame_width``, which may have more rows than were painted. ``tape`` is the contents of
+        at ``frame_width``, which may have more rows than were painted. ``pane`` is the contents of
         the pane; without it the position is estimated.
         """
         was_shown = self._window.cursor_is_shown
         rows = self._frame.rows if grown is None else grown
         if not (
-            tape and self._find_again(tape, rows, height=height, same=width == self.frame_width)
+            pane and self._locate_history(pane, rows, height=height, same=width == self.frame_width)
         ):
-            self._reckon(width, height)
+            self._estimate_window(width, height)
             if width != self.frame_width:
                 first = max(self.ledger.committed - NEAR, 0)
                 place = UnwrappedText(rows[first:]).place(self.ledger.committed - first)
@@ -189,14 +189,16 @@ class Screen:
         self._window.cursor_is_shown = was_shown
         self._checkpoints.begin(self._checkpoint())
 
-    def _find_again(self, tape: PaneText, rows: Sequence[str], *, height: int, same: bool) -> bool:
+    def _locate_history(
+        self, pane: PaneText, rows: Sequence[str], *, height: int, same: bool
+    ) -> bool:
         """Locates the end of history in the pane. Returns whether our rows were found."""
         good, ledger = self._checkpoints.last_good(), self.ledger
         sure = ledger.committed if good is None else min(ledger.committed, good.ledger.committed)
         first = max(sure - NEAR, 0)
         near = rows[first:]
         there = Ledger(committed=ledger.committed - first, top=ledger.top - first)
-        found = find_end_of_history(tape, near, there, sure=None if good is None else sure - first)
+        found = find_end_of_history(pane, near, there, sure=None if good is None else sure - first)
         if found is None:
             return False
         if same:
@@ -207,7 +209,7 @@ class Screen:
         self._window = found_at(min(found.top, height - 1), height=height)
         return True
 
-    def _reckon(self, width: int, height: int) -> None:
+    def _estimate_window(self, width: int, height: int) -> None:
         """Estimates the position of the window from the known behaviour of panes.
 
         If frames were written for an outdated size, they have disturbed the rows of the last good
@@ -237,23 +239,23 @@ class Screen:
         With ``erased`` the cursor moves to the start of the window, which will be painted there
         again.
         """
-        pen = self._pen()
+        writer = self._writer()
         if erased:
-            pen.erase_from(0)
-            pen.move(0)
+            writer.erase_from(0)
+            writer.move(0)
         else:
-            pen.move(len(self._window.rows) - 1)
+            writer.move(len(self._window.rows) - 1)
             if self._window.rows != [""]:
-                pen.put("\r\n")
+                writer.put("\r\n")
         self._window = Window()
         self._checkpoints.begin()  # other programs write now, and replies may be lost
-        return pen.text()
+        return writer.text()
 
-    def _pen(self) -> RowWriter:
-        pen = RowWriter(self._printer, self._window.rows, self._window.cursor.row)
-        if self._window.way:
-            pen.put(self._window.way)
-        return pen
+    def _writer(self) -> RowWriter:
+        writer = RowWriter(self._printer, self._window.rows, self._window.cursor.row)
+        if self._window.cursor_move:
+            writer.put(self._window.cursor_move)
+        return writer
 
     def _set_size(self, width: int, height: int) -> None:
         self._width, self._height = max(width, 1), max(height, 1)
@@ -348,7 +350,7 @@ class Screen:
             caret=find_caret(window),
         )
 
-    def _emit(self, pen: RowWriter, paint: _Paint, repaint: Repaint) -> None:
+    def _emit(self, writer: RowWriter, paint: _Paint, repaint: Repaint) -> None:
         rows = [*paint.carried, *paint.chunk, *paint.window]
         leaves_at_the_top = (
             self.ledger.committed == self.ledger.top and paint.ledger.committed == paint.ledger.top
@@ -356,17 +358,17 @@ class Screen:
         is_certain = self._window.is_trusted and repaint is Repaint.CHANGES
         if repaint is Repaint.EVERYTHING:
             intent = "full paint"
-            emitters.full_paint(pen, rows)
+            emitters.full_paint(writer, rows)
         elif is_certain and not paint.chunk:
             intent = "window diff"
-            emitters.window_diff(pen, rows)
+            emitters.window_diff(writer, rows)
         elif is_certain and leaves_at_the_top:
             intent = "scroll append"
-            emitters.scroll_append(pen, rows, leaving=len(paint.chunk), in_pane=self._in_pane)
+            emitters.scroll_append(writer, rows, leaving=len(paint.chunk), in_pane=self._in_pane)
         else:
             intent = "seam rewrite"
             unbroken = len(rows) - len(paint.window) if self._in_pane else 0
-            emitters.seam_rewrite(pen, rows, unbroken=unbroken)
+            emitters.boundary_rewrite(writer, rows, unbroken=unbroken)
         log.debug(
             "%s (repaint %s): committed %d (%d new), top %d, window %d of %d rows at %d columns",
             intent,
@@ -379,7 +381,7 @@ class Screen:
             self._width,
         )
 
-    def _place_cursor(self, pen: RowWriter, paint: _Paint) -> None:
+    def _place_cursor(self, writer: RowWriter, paint: _Paint) -> None:
         """Moves the cursor to the focused component, or to the end of the content.
 
         Not further down: a terminal that loses height drops rows below the cursor first.
@@ -387,15 +389,15 @@ class Screen:
         caret = paint.caret or Caret(len(paint.window) - 1, 0)
         caret = Caret(caret.row, min(caret.column, self._width - 1))
         window = self._window
-        if not pen.is_empty or caret != window.cursor:
-            pen.move(*caret)
+        if not writer.is_empty or caret != window.cursor:
+            writer.move(*caret)
         window.cursor = caret
         is_shown = self.show_cursor and paint.caret is not None
         if is_shown is not window.cursor_is_shown:
-            pen.put(SHOW_CURSOR if is_shown else HIDE_CURSOR)
+            writer.put(SHOW_CURSOR if is_shown else HIDE_CURSOR)
             window.cursor_is_shown = is_shown
 
-    def _keep(self, frame: Frame, paint: _Paint, *, is_covered: bool) -> None:
+    def _record_painted(self, frame: Frame, paint: _Paint, *, is_covered: bool) -> None:
         """Records what the terminal shows now."""
         self._cut_history(paint.ledger.committed)
         self._history += paint.chunk
@@ -403,7 +405,7 @@ class Screen:
         self._settled = max(final, min(self._settled, len(self._history)))
         self._frame, self.ledger, self._unplaced = frame, paint.ledger, None
         self.frame_width = self._width
-        self._window.rows, self._window.way = paint.window, ""
+        self._window.rows, self._window.cursor_move = paint.window, ""
         self._window.is_covered, self._window.is_trusted = is_covered, True
 
     def _bracketed(self, text: str) -> str:

@@ -113,7 +113,7 @@ class ProcessTerminal:
         )
         if self._held.loop is not None:
             self._held.loop.add_reader(self._input_fd, self._read)
-        atexit.register(self._give_back)
+        atexit.register(self._release)
 
     def write(self, data: str) -> None:
         """Sends characters; does nothing if the terminal is not started."""
@@ -136,23 +136,23 @@ class ProcessTerminal:
 
     def stop(self) -> None:
         """Flushes the output, waits for pending replies, and restores the terminal."""
-        self._give_back()
+        self._release()
 
     def suspend(self) -> None:
         """Restores the terminal and stops the process group until it is continued."""
         held = self._held
         if held is None:
             return
-        self._give_back()
+        self._release()
         os.kill(0, signal.SIGTSTP)  # returns when the process is continued
         self.start(held.listener, restore=held.restore)
         held.listener.on_resume()
 
-    def _give_back(self) -> None:
+    def _release(self) -> None:
         held, self._held = self._held, None
         if held is None:
             return
-        atexit.unregister(self._give_back)
+        atexit.unregister(self._release)
         if held.loop is not None and not held.loop.is_closed():
             held.loop.remove_reader(self._input_fd)
         if not held.is_gone:
@@ -211,7 +211,7 @@ class ProcessTerminal:
         if held is None or held.is_gone:
             return
         held.is_gone = True
-        self._give_back()
+        self._release()
         held.listener.on_disconnect()
 
     def _on_window_change(self, number: int, frame: FrameType | None) -> None:
@@ -236,7 +236,7 @@ class ProcessTerminal:
         if self._held is None:  # e.g. a closed window, which ends the input as well
             self._late_signals.append(number)
             return
-        self._give_back()
+        self._release()
         previous = signal.getsignal(number)
         if callable(previous):
             previous(number, frame)

@@ -31,7 +31,7 @@ class TtyOutput:
     def __init__(
         self, fd: int, *, on_disconnect: Callable[[], None], log: Path | None = None
     ) -> None:
-        self._fd = _opened_again(fd)
+        self._fd = _reopen(fd)
         self._on_disconnect = on_disconnect
         self._log = log
         self._waiting = b""
@@ -94,7 +94,7 @@ class TtyOutput:
             self._loop = None
 
 
-def _opened_again(fd: int) -> int:
+def _reopen(fd: int) -> int:
     """Opens the device of a descriptor again for non-blocking writes.
 
     The device may have no name (in a container) or belong to another user (after ``su``). The

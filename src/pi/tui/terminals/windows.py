@@ -116,7 +116,7 @@ class WindowsTerminal:
         self._held = held
         held.reader = threading.Thread(target=self._read, args=(held,), daemon=True)
         held.reader.start()
-        atexit.register(self._give_back)
+        atexit.register(self._release)
 
     def write(self, data: str) -> None:
         """Sends characters; does nothing if the console is not started."""
@@ -125,16 +125,16 @@ class WindowsTerminal:
 
     def stop(self) -> None:
         """Flushes the output, waits for pending replies, and restores the console."""
-        self._give_back()
+        self._release()
 
     def suspend(self) -> None:
         """Does nothing: Windows cannot stop processes."""
 
-    def _give_back(self) -> None:
+    def _release(self) -> None:
         held, self._held = self._held, None
         if held is None:
             return
-        atexit.unregister(self._give_back)
+        atexit.unregister(self._release)
         if not held.is_gone:
             held.output.write(held.restore() + ASK_DA1)
         held.output.close(FLUSH_SECONDS)
@@ -170,7 +170,7 @@ class WindowsTerminal:
         """Handles the loss of the console: writes nothing more and reports it once."""
         if self._held is held:
             held.is_gone = True
-            self._give_back()
+            self._release()
             held.listener.on_disconnect()
 
 

@@ -124,4 +124,4 @@ def meaning(records: Sequence[Any], decoder: codecs.IncrementalDecoder) -> Conso
 
 def _check(worked: object) -> None:
     if not worked:
-        raise OSError("The console does not answer any more.")
+        raise OSError("The console is gone.")

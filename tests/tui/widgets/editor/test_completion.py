@@ -70,7 +70,7 @@ async def test_typing_is_debounced(tasks: TaskScope) -> None:
 
     completion = CompletionRequests(slow, tasks, sleep)
     for typed in ("@", "@a", "@ab"):
-        completion.ask([typed], Position(0, len(typed)), lambda found: None)
+        completion.request([typed], Position(0, len(typed)), lambda found: None)
         await settled()
     assert (waits, slow.asked) == ([DEBOUNCE] * 3, [])
     pause.set()
@@ -86,9 +86,9 @@ async def test_an_outdated_request_is_cancelled(
     slow, answers = Slow(), list[str]()
     completion = CompletionRequests(slow, tasks, no_wait)
 
-    completion.ask(["@a"], Position(0, 2), lambda found: answers.append("old"))
+    completion.request(["@a"], Position(0, 2), lambda found: answers.append("old"))
     await settled()
-    completion.ask(["@ab"], Position(0, 3), lambda found: answers.append("new"))
+    completion.request(["@ab"], Position(0, 3), lambda found: answers.append("new"))
     slow.go.set()
     await settled()
 
@@ -98,7 +98,7 @@ async def test_an_outdated_request_is_cancelled(
 async def test_cancelling_delivers_no_result(tasks: TaskScope) -> None:
     slow, answers = Slow(), list[Suggestions | None]()
     completion = CompletionRequests(slow, tasks, no_wait)
-    completion.ask(["@"], Position(0, 1), answers.append, force=True)
+    completion.request(["@"], Position(0, 1), answers.append, force=True)
     await settled()
     completion.cancel()
     slow.go.set()

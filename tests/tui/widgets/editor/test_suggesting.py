@@ -80,7 +80,7 @@ def press(popup: SuggestionPopup, data: str) -> str:
 
 async def test_commands_are_listed_with_their_descriptions(tasks: TaskScope) -> None:
     _, popup = suggesting(tasks, "/n")
-    popup.ask()
+    popup.request()
     await settled()
 
     assert popup.render(30) == ["→ new", "  name"]
@@ -88,13 +88,13 @@ async def test_commands_are_listed_with_their_descriptions(tasks: TaskScope) -> 
 
 async def test_enter_takes_a_command_and_submits_it_and_tab_only_takes_it(tasks: TaskScope) -> None:
     document, popup = suggesting(tasks, "/mo")
-    popup.ask()
+    popup.request()
     await settled()
     assert press(popup, "\t") == "handled"
     assert (document.text, popup.is_open) == ("/model ", False)
 
     document, popup = suggesting(tasks, "/mo")
-    popup.ask()
+    popup.request()
     await settled()
     assert (press(popup, "\r"), document.text) == ("submit", "/model ")
 
@@ -112,7 +112,7 @@ async def test_enter_submits_what_was_typed_in_full(
     tasks: TaskScope, typed: str, outcome: str, text: str
 ) -> None:
     document, popup = suggesting(tasks, typed)
-    popup.ask()
+    popup.request()
     await settled()
     assert popup.is_open
 
@@ -121,7 +121,7 @@ async def test_enter_submits_what_was_typed_in_full(
 
 async def test_arrows_move_and_escape_closes(tasks: TaskScope) -> None:
     _, popup = suggesting(tasks, "/n")
-    popup.ask()
+    popup.request()
     await settled()
 
     assert (press(popup, "\x1b[B"), popup.render(30)) == ("handled", ["  new", "→ name"])
@@ -135,7 +135,7 @@ async def test_a_choice_replaces_only_the_token_before_the_cursor(tasks: TaskSco
     document, popup = suggesting(tasks, "compare @note with @notes.txt")
     for _ in " with @notes.txt":
         document.move(lambda buffer, units: buffer.cursor._replace(col=buffer.cursor.col - 1))
-    popup.ask()
+    popup.request()
     await settled()
     press(popup, "\t")
 
@@ -147,7 +147,7 @@ async def test_a_choice_replaces_only_the_token_before_the_cursor(tasks: TaskSco
 @pytest.mark.behaviour("completion-is-debounced")
 async def test_what_was_shown_for_an_older_text_is_not_taken(tasks: TaskScope) -> None:
     document, popup = suggesting(tasks, "/n")
-    popup.ask()
+    popup.request()
     await settled()
     document.type("e")
 
@@ -156,11 +156,11 @@ async def test_what_was_shown_for_an_older_text_is_not_taken(tasks: TaskScope) -
 
 async def test_text_without_a_trigger_closes_the_list(tasks: TaskScope) -> None:
     document, popup = suggesting(tasks, "@n")
-    popup.ask()
+    popup.request()
     await settled()
     assert popup.is_open
     document.type(" ")
-    popup.ask()
+    popup.request()
 
     assert not popup.is_open
 
@@ -186,7 +186,7 @@ async def test_a_single_completion_is_applied_and_a_directory_is_listed(
 
 async def test_without_a_task_scope_no_requests_are_sent() -> None:
     _, popup = suggesting(None, "/n")
-    popup.ask()
+    popup.request()
     popup.complete()
 
     assert not popup.is_open

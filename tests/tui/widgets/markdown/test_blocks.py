@@ -4,7 +4,7 @@ import pytest
 
 from pi.base.records import replace
 from pi.tui.text.width import visible_width
-from pi.tui.widgets.markdown.draw import _code_rows, clear_code_cache, draw_blocks, starts_apart
+from pi.tui.widgets.markdown.draw import _code_rows, clear_code_cache, draw_blocks, needs_gap
 from pi.tui.widgets.markdown.nodes import CodeBlock, MarkdownStyle, MarkdownTheme
 from pi.tui.widgets.markdown.parse import parse
 
@@ -48,7 +48,7 @@ def test_code_comes_in_parts() -> None:
     ]
 
     assert draw_blocks(parts, 20, PLAIN) == ["```py", *["  a", "  b"] * 3, "```"]
-    assert [starts_apart(part) for part in parts] == [True, False, False]
+    assert [needs_gap(part) for part in parts] == [True, False, False]
 
 
 def test_a_growing_line_of_code_is_shown() -> None:

@@ -78,7 +78,7 @@ class Editor:
         self._history = PromptHistory()
         self._browsed = -1
         """The version of the text that the history has inserted."""
-        self._suggesting = SuggestionPopup(
+        self._popup = SuggestionPopup(
             self._document,
             self._keymap,
             theme.suggestions,
@@ -102,12 +102,12 @@ class Editor:
 
     def set_text(self, text: str) -> None:
         """Replaces the text, which can be undone; the cursor moves to its end."""
-        self._suggesting.close()
+        self._popup.close()
         self._change(lambda: self._document.set_text(text))
 
     def insert_text_at_cursor(self, text: str) -> None:
         """Inserts text without a paste marker, however long it is."""
-        self._suggesting.close()
+        self._popup.close()
         self._change(lambda: self._document.insert(text))
 
     def add_to_history(self, text: str) -> None:
@@ -116,12 +116,12 @@ class Editor:
 
     def set_autocomplete_provider(self, provider: Provider) -> None:
         """Sets the completion provider."""
-        self._suggesting.set_provider(provider)
+        self._popup.set_provider(provider)
         self._memory.forget()
 
     def set_autocomplete_max_visible(self, rows: int) -> None:
         """Sets how many suggestions are visible, starting with the next ones."""
-        self._suggesting.max_visible = rows
+        self._popup.max_visible = rows
 
     def set_padding_x(self, columns: int) -> None:
         """Sets the free columns on both sides of the text."""
@@ -141,8 +141,8 @@ class Editor:
         if row >= len(self._viewport.visible):
             return None
         place = self._viewport.at(row, max(event.x - self._pad(self._width), 0))
-        self._suggesting.close()
-        self._viewport.forget_column()
+        self._popup.close()
+        self._viewport.reset_column()
         self._change(lambda: self._document.move_to(place))
         # lazy: needed in fullscreen mode only, where it is loaded already
         from pi.tui.mouse import MouseResult
@@ -152,7 +152,7 @@ class Editor:
     def invalidate(self) -> None:
         """Discards cached rows."""
         self._memory.forget()
-        self._suggesting.invalidate()
+        self._popup.invalidate()
 
     def render(self, width: int) -> list[str]:
         """Returns the borders, the rows of text around the cursor, and suggestions."""
@@ -174,12 +174,12 @@ class Editor:
             drawn = text_row(text, cursor, self._document.units, width=width - len(margin))
             rows.append(margin + drawn)
         rows.append(border(width, paint, note=below))
-        return rows + self._suggesting.render(width)
+        return rows + self._popup.render(width)
 
     @property
     def transient_rows(self) -> int:
         """The number of rows with suggestions."""
-        return len(self._suggesting.render(self._width))
+        return len(self._popup.render(self._width))
 
     def _pad(self, width: int) -> int:
         return min(self._padding, max(width - 2, 0) // 2)
@@ -200,7 +200,7 @@ class Editor:
         do()
         self._memory.forget()
         if self._document.version != before:
-            self._viewport.forget_column()
+            self._viewport.reset_column()
             self.on_change(self._document.text)
 
     def _deliver(self, do: Callable[[], None]) -> None:
@@ -208,11 +208,11 @@ class Editor:
         self._request_render()
 
     def _take_input(self, data: str) -> None:
-        if self._suggesting.is_entering:  # further typing cancels the pending Enter
-            self._suggesting.close()
+        if self._popup.is_entering:  # further typing cancels the pending Enter
+            self._popup.close()
             self._submit()
         if data.startswith(PASTE_START):
-            self._suggesting.close()
+            self._popup.close()
             self._document.paste(data.removeprefix(PASTE_START).removesuffix(PASTE_END))
             return
         text = printable_text(data)
@@ -222,8 +222,8 @@ class Editor:
             return
         actions = self._keymap.actions(data)
         if not _VERTICAL.intersection(actions):
-            self._viewport.forget_column()
-        match self._suggesting.handle_input(data, actions):
+            self._viewport.reset_column()
+        match self._popup.handle_input(data, actions):
             case "handled":
                 return
             case "submit":
@@ -234,17 +234,17 @@ class Editor:
     def _act(self, actions: Sequence[str], text: str) -> None:
         for action in actions:
             if do := _ACTIONS.get(action):
-                self._suggesting.close()
+                self._popup.close()
                 do(self)
                 return
         if done := edit(self._document, actions):
             if done in _ASKING_AGAIN:
-                self._suggesting.ask()
+                self._popup.request()
             else:
-                self._suggesting.close()
+                self._popup.close()
         elif text:
             self._document.type(text)
-            self._suggesting.ask()
+            self._popup.request()
 
     def _up(self) -> None:
         self._lay_out()
@@ -292,8 +292,8 @@ class Editor:
 
     def _entered(self) -> None:
         """Handles a pending Enter once the suggestions are known."""
-        if self._suggesting.confirm() != "handled":
-            self._suggesting.close()
+        if self._popup.confirm() != "handled":
+            self._popup.close()
             self._submit()
 
     def _submit(self) -> None:
@@ -319,6 +319,6 @@ _ACTIONS: dict[str, Callable[[Editor], None]] = {
     "tui.editor.jumpBackward": lambda editor: editor._jump_by(buffer.back_to),
     "tui.input.newLine": lambda editor: editor._document.insert("\n"),
     "tui.input.submit": Editor._submit,
-    "tui.input.tab": lambda editor: editor._suggesting.complete(),
+    "tui.input.tab": lambda editor: editor._popup.complete(),
 }
 """Actions beyond the edits that every field has."""

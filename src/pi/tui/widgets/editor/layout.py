@@ -171,7 +171,7 @@ class Viewport:
         lowest = max(self._layout.height - self._height, 0)
         self._top = min(max(min(self._top, row), row - self._height + 1), lowest)
 
-    def forget_column(self) -> None:
+    def reset_column(self) -> None:
         """Makes the next vertical move start from the column of the cursor."""
         self._target_column = None
 

@@ -31,13 +31,13 @@ class CompletionRequests:
         self._provider = provider
         self._tasks = tasks
         self._sleep = sleep
-        self._question: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
 
-    def ask(
+    def request(
         self,
         lines: Sequence[str],
         cursor: Position,
-        answered: Callable[[Suggestions | None], None],
+        on_result: Callable[[Suggestions | None], None],
         *,
         force: bool = False,
         now: bool = False,
@@ -45,19 +45,19 @@ class CompletionRequests:
         """Requests suggestions: immediately if ``now`` or forced, otherwise debounced."""
         self.cancel()
         wait = 0.0 if force or now else DEBOUNCE
-        question = self._ask(tuple(lines), cursor, answered, force=force, wait=wait)
-        self._question = self._tasks.start(question, name="completion")
+        question = self._run_request(tuple(lines), cursor, on_result, force=force, wait=wait)
+        self._task = self._tasks.start(question, name="completion")
 
     def cancel(self) -> None:
         """Cancels the request."""
-        if self._question is not None:
-            self._question.cancel()
-            self._question = None
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
 
     @property
-    def is_asking(self) -> bool:
+    def is_pending(self) -> bool:
         """Whether a request is pending."""
-        return self._question is not None
+        return self._task is not None
 
     def is_triggered(self, lines: Sequence[str], cursor: Position) -> bool:
         """Returns whether the text before the cursor triggers suggestions."""
@@ -78,11 +78,11 @@ class CompletionRequests:
         """Returns the text with a suggestion applied."""
         return self._provider.apply_completion(lines, *cursor, item, prefix)
 
-    async def _ask(
+    async def _run_request(
         self,
         lines: tuple[str, ...],
         cursor: Position,
-        answered: Callable[[Suggestions | None], None],
+        on_result: Callable[[Suggestions | None], None],
         *,
         force: bool,
         wait: float,
@@ -90,8 +90,8 @@ class CompletionRequests:
         if wait:
             await self._sleep(wait)
         found = await self._provider.get_suggestions(lines, *cursor, force=force)
-        self._question = None
-        answered(found if found and found.items else None)
+        self._task = None
+        on_result(found if found and found.items else None)
 
 
 Outcome: TypeAlias = Literal["ignored", "handled", "submit"]
@@ -167,7 +167,7 @@ class SuggestionPopup:
         if self._completion:
             self._completion.cancel()
 
-    def ask(self) -> None:
+    def request(self) -> None:
         """Requests suggestions if the text triggers them.
 
         Visible suggestions stay until the result arrives, so that the pop-up does not flicker.
@@ -176,13 +176,13 @@ class SuggestionPopup:
             return
         lines, cursor = self._document.lines, self._document.cursor
         if self._completion.is_triggered(lines, cursor):
-            self._completion.ask(lines, cursor, self._answered)
+            self._completion.request(lines, cursor, self._on_result)
         else:
             self.close()
 
     def complete(self) -> None:
         """Requests suggestions on Tab; a single match is applied."""
-        self._look_further(self._completed)
+        self._request_again(self._on_completed)
 
     def handle_input(self, data: str, actions: Sequence[str]) -> Outcome:
         """Selects, applies or closes suggestions."""
@@ -221,14 +221,14 @@ class SuggestionPopup:
     @property
     def _is_naming_command(self) -> bool:
         """Returns whether a command was typed before its suggestions arrived."""
-        is_asking = self._completion is not None and self._completion.is_asking
+        is_asking = self._completion is not None and self._completion.is_pending
         return is_asking and re.fullmatch(_COMMAND_NAME, self._document.text) is not None
 
     def _enter(self) -> Outcome:
         """Handles Enter as if the suggestions had already arrived."""
         if self._completion is not None:
             lines, cursor = self._document.lines, self._document.cursor
-            self._completion.ask(lines, cursor, self._answered_entering, now=True)
+            self._completion.request(lines, cursor, self._on_result_entering, now=True)
             self.is_entering = True
         return "handled"
 
@@ -245,16 +245,16 @@ class SuggestionPopup:
         """Returns the suggestions, or no rows."""
         return self._shown.rows.render(width) if self._shown else []
 
-    def _look_further(self, answered: Callable[[Suggestions | None], None]) -> None:
+    def _request_again(self, on_result: Callable[[Suggestions | None], None]) -> None:
         if self._completion:
             lines, cursor = self._document.lines, self._document.cursor
             files = self._completion.completes_files(lines, cursor)
-            self._completion.ask(lines, cursor, answered, force=files)
+            self._completion.request(lines, cursor, on_result, force=files)
 
-    def _answered(self, found: Suggestions | None) -> None:
+    def _on_result(self, found: Suggestions | None) -> None:
         self._deliver(lambda: self._show(found))
 
-    def _answered_entering(self, found: Suggestions | None) -> None:
+    def _on_result_entering(self, found: Suggestions | None) -> None:
         def enter() -> None:
             self._show(found)
             self.is_entering = False
@@ -262,11 +262,11 @@ class SuggestionPopup:
 
         self._deliver(enter)
 
-    def _completed(self, found: Suggestions | None) -> None:
+    def _on_completed(self, found: Suggestions | None) -> None:
         if found and len(found.items) == 1:
             self._deliver(lambda: self._take(found.items[0], found.prefix))
         else:
-            self._answered(found)
+            self._on_result(found)
 
     def _show(self, found: Suggestions | None) -> None:
         self._shown = self._popup(found) if found else None
@@ -288,4 +288,4 @@ class SuggestionPopup:
         done = self._completion.take(self._document.lines, self._document.cursor, item, prefix)
         self._document.set_text("\n".join(done.lines), Position(done.row, done.col))
         if item.value.endswith("/"):  # a directory: complete inside it
-            self._look_further(self._answered)
+            self._request_again(self._on_result)

@@ -33,9 +33,9 @@ from pi.tui.widgets.markdown.nodes import (
 )
 
 
-def draw_inline(nodes: Iterable[Inline], look: MarkdownStyle) -> str:
+def draw_inline(nodes: Iterable[Inline], style: MarkdownStyle) -> str:
     """Returns inline nodes as one styled string; line feeds in it are line breaks."""
-    return "".join(_draw(node, look) for node in nodes)
+    return "".join(_draw(node, style) for node in nodes)
 
 
 def plain_text(nodes: Iterable[Inline]) -> str:
@@ -45,8 +45,8 @@ def plain_text(nodes: Iterable[Inline]) -> str:
     )
 
 
-def _draw(node: Inline, look: MarkdownStyle) -> str:
-    theme = look.theme
+def _draw(node: Inline, style: MarkdownStyle) -> str:
+    theme = style.theme
     match node:
         case Plain():
             return node.text
@@ -54,19 +54,19 @@ def _draw(node: Inline, look: MarkdownStyle) -> str:
             return theme.code(node.text)
         case StyledSpan():
             paint = {"bold": theme.bold, "italic": theme.italic, "strike": theme.strike}
-            return paint[node.mark](draw_inline(node.children, look))
+            return paint[node.mark](draw_inline(node.children, style))
         case Link():
-            return _draw_link(node, look)
+            return _draw_link(node, style)
         case ImageNode():
             description = plain_text(node.children) or "image"
             text = Plain(text=f"[{description}]")
-            return _draw_link(Link(url=node.url, children=(text,)), look)
+            return _draw_link(Link(url=node.url, children=(text,)), style)
 
 
-def _draw_link(node: Link, look: MarkdownStyle) -> str:
-    theme = look.theme
-    text = theme.link(theme.underline(draw_inline(node.children, look)))
-    if look.has_hyperlinks and is_linkable(node.url):
+def _draw_link(node: Link, style: MarkdownStyle) -> str:
+    theme = style.theme
+    text = theme.link(theme.underline(draw_inline(node.children, style)))
+    if style.has_hyperlinks and is_linkable(node.url):
         return link(node.url, text)
     if not node.url or plain_text(node.children) == node.url.removeprefix("mailto:"):
         return text
@@ -80,35 +80,35 @@ _SHAPING_CHARACTERS = 400
 """Characters of a table that determine its column widths. About one window."""
 
 
-def draw_table(table: Table, width: int, look: MarkdownStyle) -> list[str]:
+def draw_table(table: Table, width: int, style: MarkdownStyle) -> list[str]:
     """Returns the rows of a table, none wider than ``width``.
 
     Columns shrink and cells wrap; if that fails, the rows are stacked. The first rows determine the
     column widths, so that rows of a long table can become history while others are still being
     written. A later row that needs more starts a wider grid.
     """
-    head = [look.theme.bold(_draw_cell(cell, look)) for cell in table.head]
-    body = [[_draw_cell(cell, look) for cell in row] for row in table.rows]
+    head = [style.theme.bold(_draw_cell(cell, style)) for cell in table.head]
+    body = [[_draw_cell(cell, style) for cell in row] for row in table.rows]
     room = width - (3 * len(head) + 1)
     if room < _MIN_COLUMN * len(head):
-        return _stack(head, body, width, look)
+        return _stack(head, body, width, style)
     shaping = shaping_rows(table)
     widths = _fitting(zip(head, *body[:shaping], strict=False), room)
     # Wrapped cells need lines between the rows.
     is_lined = any(_wraps(cells, widths) for cells in body[:shaping])
-    lines = _draw_row(head, widths, table.alignments, look)
-    rows = [_border("┌", "┬", "┐", widths, look), *lines]
+    lines = _draw_row(head, widths, table.alignments, style)
+    rows = [_border("┌", "┬", "┐", widths, style), *lines]
     for number, cells in enumerate(body):
         before, above = widths, lines
         if number >= shaping and sum(widths) < room:
             widths = _fitting(zip(cells, strict=True), room, at_least=widths)
-        lines = _draw_row(cells, widths, table.alignments, look)
+        lines = _draw_row(cells, widths, table.alignments, style)
         if widths != before:
-            rows += [_border("└", "┴", "┘", before, look), _border("┌", "┬", "┐", widths, look)]
+            rows += [_border("└", "┴", "┘", before, style), _border("┌", "┬", "┐", widths, style)]
         elif not number or is_lined or max(len(lines), len(above)) > 1:
-            rows.append(_border("├", "┼", "┤", widths, look))
+            rows.append(_border("├", "┼", "┤", widths, style))
         rows += lines
-    return [*rows, _border("└", "┴", "┘", widths, look)]
+    return [*rows, _border("└", "┴", "┘", widths, style)]
 
 
 def shaping_rows(table: Table) -> int:
@@ -141,8 +141,8 @@ def shrink(widths: Sequence[int], room: int) -> list[int]:
     return shrunk
 
 
-def _draw_cell(cell: Cell, look: MarkdownStyle) -> str:
-    return look.theme.text(draw_inline(cell, look))
+def _draw_cell(cell: Cell, style: MarkdownStyle) -> str:
+    return style.theme.text(draw_inline(cell, style))
 
 
 def _fitting(
@@ -168,9 +168,9 @@ def _draw_row(
     cells: Sequence[str],
     widths: Sequence[int],
     alignments: Sequence[Alignment],
-    look: MarkdownStyle,
+    style: MarkdownStyle,
 ) -> list[str]:
-    edge = look.theme.rule("│")
+    edge = style.theme.rule("│")
     columns = [wrap_text(cell, width) for cell, width in zip(cells, widths, strict=False)]
     height = max(len(lines) for lines in columns)
     rows = []
@@ -189,18 +189,18 @@ def _aligned(text: str, width: int, alignment: Alignment) -> str:
     return pad_to_width(" " * left + text, width)
 
 
-def _border(left: str, middle: str, right: str, widths: Sequence[int], look: MarkdownStyle) -> str:
-    return look.theme.rule(left + middle.join("─" * (width + 2) for width in widths) + right)
+def _border(left: str, middle: str, right: str, widths: Sequence[int], style: MarkdownStyle) -> str:
+    return style.theme.rule(left + middle.join("─" * (width + 2) for width in widths) + right)
 
 
 def _stack(
-    head: Sequence[str], body: Sequence[Sequence[str]], width: int, look: MarkdownStyle
+    head: Sequence[str], body: Sequence[Sequence[str]], width: int, style: MarkdownStyle
 ) -> list[str]:
     """Returns each row as lines of "head: cell", with a rule between the rows."""
     rows: list[str] = []
     for cells in body or [[""] * len(head)]:
         if rows:
-            rows.append(look.theme.rule("─" * width))
+            rows.append(style.theme.rule("─" * width))
         for name, cell in zip(head, cells, strict=False):
             rows += wrap_text(f"{name}: {cell}", width)
     return rows
@@ -217,17 +217,17 @@ def clear_code_cache() -> None:
     _code_rows.cache_clear()
 
 
-def draw_blocks(blocks: Sequence[Block], width: int, look: MarkdownStyle) -> list[str]:
+def draw_blocks(blocks: Sequence[Block], width: int, style: MarkdownStyle) -> list[str]:
     """Draws blocks from top to bottom, with an empty row between them."""
     rows: list[str] = []
     for block in blocks:
-        if rows and starts_apart(block):
+        if rows and needs_gap(block):
             rows.append("")
-        rows += draw_block(block, width, look)
+        rows += draw_block(block, width, style)
     return rows
 
 
-def starts_apart(block: Block) -> bool:
+def needs_gap(block: Block) -> bool:
     """Returns whether an empty row belongs above a block; False for the next part of a block."""
     match block:
         case CodeBlock(has_start=False):
@@ -238,30 +238,30 @@ def starts_apart(block: Block) -> bool:
             return True
 
 
-def draw_block(block: Block, width: int, look: MarkdownStyle) -> list[str]:
+def draw_block(block: Block, width: int, style: MarkdownStyle) -> list[str]:
     """Returns the rows of one block, none wider than ``width``."""
     match block:
         case Paragraph():
-            text = draw_inline(block.children, look).removesuffix("\n")  # HTML ends with its line
-            rows = wrap_text(look.theme.text(text), width)
+            text = draw_inline(block.children, style).removesuffix("\n")  # HTML ends with its line
+            rows = wrap_text(style.theme.text(text), width)
         case Heading():
-            rows = _draw_heading(block, width, look)
+            rows = _draw_heading(block, width, style)
         case CodeBlock():
-            rows = _draw_code(block, width, look)
+            rows = _draw_code(block, width, style)
         case Quote():
-            rows = _draw_quote(block, width, look)
+            rows = _draw_quote(block, width, style)
         case List():
-            rows = _draw_list(block, width, look)
+            rows = _draw_list(block, width, style)
         case Table():
-            rows = draw_table(block, width, look)
+            rows = draw_table(block, width, style)
         case Rule():
-            rows = [look.theme.rule("─" * min(width, _LONGEST_RULE))]
+            rows = [style.theme.rule("─" * min(width, _LONGEST_RULE))]
     return rows
 
 
-def _draw_heading(heading: Heading, width: int, look: MarkdownStyle) -> list[str]:
-    theme = look.theme
-    text = draw_inline(heading.children, look)
+def _draw_heading(heading: Heading, width: int, style: MarkdownStyle) -> list[str]:
+    theme = style.theme
+    text = draw_inline(heading.children, style)
     if heading.level == 1:
         text = theme.underline(text)
     elif heading.level > 2:
@@ -269,9 +269,9 @@ def _draw_heading(heading: Heading, width: int, look: MarkdownStyle) -> list[str
     return wrap_text(theme.heading(theme.bold(text)), width)
 
 
-def _draw_code(block: CodeBlock, width: int, look: MarkdownStyle) -> list[str]:
+def _draw_code(block: CodeBlock, width: int, style: MarkdownStyle) -> list[str]:
     """Draws code between its fences. An incomplete line is not highlighted."""
-    theme = look.theme
+    theme = style.theme
     whole, line_feed, growing = block.text.rpartition("\n")
     lines = highlight(whole + line_feed, block.language, theme.syntax)
     rows: list[str] = []
@@ -296,15 +296,15 @@ def _code_rows(line: str, width: int, paint: Paint) -> tuple[str, ...]:
     return tuple(wrap_text(paint(line), width))
 
 
-def _draw_quote(quote: Quote, width: int, look: MarkdownStyle) -> list[str]:
+def _draw_quote(quote: Quote, width: int, style: MarkdownStyle) -> list[str]:
     inside = width - 2
     if inside < _MIN_INSIDE:
-        return draw_blocks(quote.children, width, look)
-    border = look.theme.quote_border("│") + " "
-    return [border + look.theme.quote(row) for row in draw_blocks(quote.children, inside, look)]
+        return draw_blocks(quote.children, width, style)
+    border = style.theme.quote_border("│") + " "
+    return [border + style.theme.quote(row) for row in draw_blocks(quote.children, inside, style)]
 
 
-def _draw_list(block: List, width: int, look: MarkdownStyle) -> list[str]:
+def _draw_list(block: List, width: int, style: MarkdownStyle) -> list[str]:
     """Draws the items, with empty rows where the source has empty lines.
 
     A row depends only on the rows above it, so that a growing list can become history.
@@ -313,30 +313,30 @@ def _draw_list(block: List, width: int, look: MarkdownStyle) -> list[str]:
     for place, item in enumerate(block.items):
         if rows and item.is_apart:
             rows.append("")
-        marker = _marker(block, place, look)
+        marker = _marker(block, place, style)
         inside = width - visible_width(marker)
         if inside < _MIN_INSIDE:
-            rows += _draw_item(item, width, look)
+            rows += _draw_item(item, width, style)
             continue
-        first, *others = _draw_item(item, inside, look) or [""]
+        first, *others = _draw_item(item, inside, style) or [""]
         indent = " " * visible_width(marker)
-        rows.append(look.theme.bullet(marker) + first)
+        rows.append(style.theme.bullet(marker) + first)
         rows += [indent + row if row else "" for row in others]
     return rows
 
 
-def _draw_item(item: Item, width: int, look: MarkdownStyle) -> list[str]:
+def _draw_item(item: Item, width: int, style: MarkdownStyle) -> list[str]:
     rows: list[str] = []
     for child, is_apart in zip(item.children, item.apart, strict=True):
         if rows and is_apart:
             rows.append("")
-        rows += draw_block(child, width, look)
+        rows += draw_block(child, width, style)
     return rows
 
 
-def _marker(block: List, place: int, look: MarkdownStyle) -> str:
+def _marker(block: List, place: int, style: MarkdownStyle) -> str:
     item = block.items[place]
-    if look.keeps_list_markers:
+    if style.keeps_list_markers:
         marker = item.marker
     elif block.first_number is None:
         marker = "-"

@@ -105,11 +105,11 @@ class _Reader:
         if self._depth == _MAX_NESTING:
             raise _NotUnderstood
         self._depth += 1
-        shown = self._meant(self._taken())
+        shown = self._convert(self._taken())
         self._depth -= 1
         return shown
 
-    def _meant(self, token: str) -> str:
+    def _convert(self, token: str) -> str:
         match token:
             case "{":
                 inside = self._until_end()
@@ -117,9 +117,9 @@ class _Reader:
                     raise _NotUnderstood
                 return inside
             case "^":
-                return self._beside(_RAISED, "^")
+                return self._script(_RAISED, "^")
             case "_":
-                return self._beside(_LOWERED, "_")
+                return self._script(_LOWERED, "_")
             case _ if token.isspace():
                 return " "
             case _ if token.startswith("\\"):
@@ -144,7 +144,7 @@ class _Reader:
             return name
         raise _NotUnderstood
 
-    def _beside(self, letters: dict[str, str], sign: str) -> str:
+    def _script(self, letters: dict[str, str], sign: str) -> str:
         """Reads a superscript or subscript."""
         text = self._argument()
         return _placed(text.strip(), letters, sign) + (" " if text.endswith(" ") else "")
@@ -173,7 +173,7 @@ class _Reader:
                 degree += token
         return f"{_placed(degree, _RAISED, '^') if degree else ''}√{_bracketed(self._argument())}"
 
-    def as_it_is(self) -> str:
+    def unchanged(self) -> str:
         """Returns letters of another typeface unchanged."""
         return self._argument()
 
@@ -192,7 +192,7 @@ _WITH_ARGUMENT: dict[str, Callable[[_Reader], str]] = {
     **dict.fromkeys(("frac", "dfrac", "tfrac"), _Reader.fraction),
     "sqrt": _Reader.root,
     "mathbb": _Reader.double,
-    **dict.fromkeys(_AS_IT_IS, _Reader.as_it_is),
+    **dict.fromkeys(_AS_IT_IS, _Reader.unchanged),
     **{name: partial(_Reader.accented, mark=mark) for name, mark in _ACCENTS.items()},
 }
 

@@ -232,7 +232,7 @@ class _OpenCode:
         )
 
 
-_FURTHEST = 1000
+_MAX_OPEN_CHARACTERS = 1000
 """Characters after which an open mark is not expected to be closed."""
 _MARKS = re.compile(
     r"\[(?=[^\[\]]*\][^(\[:])|<(?=[^<>]*>)"  # closed
@@ -320,9 +320,9 @@ def _first_open(nodes: Sequence[Inline]) -> int:
     Marks that the parser did not use are in the text: a star without its partner, or a bracket that
     may become a link.
     """
-    text = "".join(map(_as_read_by_marks, nodes))
+    text = "".join(map(_mark_text, nodes))
     end = _start_of_table(text)
-    marks = _MARKS.finditer(text, max(len(text) - _FURTHEST, 0), end)
+    marks = _MARKS.finditer(text, max(len(text) - _MAX_OPEN_CHARACTERS, 0), end)
     return next((mark.start() for mark in marks if mark["open"]), end)
 
 
@@ -334,7 +334,7 @@ def _start_of_table(text: str) -> int:
     return sum(len(line) + 1 for line in others[:-1])
 
 
-def _as_read_by_marks(node: Inline) -> str:
+def _mark_text(node: Inline) -> str:
     """Returns its text without the marks in code; ends with a non-letter if its source does."""
     match node:
         case Plain():
@@ -342,7 +342,7 @@ def _as_read_by_marks(node: Inline) -> str:
         case Code():
             return "." * len(node.text)
         case _:
-            return re.sub(r"\w\Z", ".", "".join(map(_as_read_by_marks, node.children)))
+            return re.sub(r"\w\Z", ".", "".join(map(_mark_text, node.children)))
 
 
 def _before(nodes: Iterable[Inline], end: int) -> tuple[Inline, ...]:

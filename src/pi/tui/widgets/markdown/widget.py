@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pi.base.terminal_text import StreamSanitiser
 from pi.tui.style import Paint, unpainted
 from pi.tui.text.width import inner_width, padded
-from pi.tui.widgets.markdown.draw import clear_code_cache, draw_block, starts_apart
+from pi.tui.widgets.markdown.draw import clear_code_cache, draw_block, needs_gap
 from pi.tui.widgets.markdown.nodes import Block, MarkdownStyle, MarkdownTheme
 from pi.tui.widgets.markdown.streaming import Splitter, stable_part
 
@@ -37,7 +37,7 @@ class Markdown:
     ) -> None:
         self._pad_x = pad_x
         self._pad_y = pad_y
-        self._look = MarkdownStyle(
+        self._style = MarkdownStyle(
             theme=theme or MarkdownTheme(),
             has_hyperlinks=has_hyperlinks,
             keeps_list_markers=keeps_list_markers,
@@ -158,8 +158,8 @@ class Markdown:
         return max(len(self._rows_of(settled.block, is_first=is_first)) - settled.unsure_rows, 0)
 
     def _rows_of(self, block: Block, *, is_first: bool) -> list[str]:
-        rows = draw_block(block, inner_width(self._width, self._pad_x), self._look)
-        if starts_apart(block) and not is_first:
+        rows = draw_block(block, inner_width(self._width, self._pad_x), self._style)
+        if needs_gap(block) and not is_first:
             rows = ["", *rows]
         return self._padded(rows)
 
