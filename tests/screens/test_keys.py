@@ -190,7 +190,7 @@ async def test_an_editor_that_fails_changes_nothing(tmp_path: Path) -> None:
     async with theatre.playing():
         theatre.type("written here")
         theatre.type(CTRL_G)
-        await theatre.sees("the text is as it was")
+        await theatre.sees("the text is unchanged")
         await theatre.sees("\nwritten here\n")
 
 

@@ -86,14 +86,14 @@ async def test_branch_opens_the_tree_or_the_messages_as_two_escapes_do(
 
 async def test_nothing_said_is_nothing_to_fork_from(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
-        with pytest.raises(PiError, match="nothing to fork from"):
+        with pytest.raises(PiError, match="no message to fork from"):
             await on.run("/fork")
 
 
 async def test_fork_and_clone_are_refused_while_the_agent_works(tmp_path: Path) -> None:
     async with at_work(tmp_path) as on:
         for command in ("/fork", "/clone"):
-            with pytest.raises(PiError, match="at work"):
+            with pytest.raises(PiError, match="agent is running"):
                 await on.run(command)
 
 
@@ -178,7 +178,7 @@ async def test_import_takes_quoted_paths_and_goes_on_with_the_copy(tmp_path: Pat
         assert on.last_notice == "Imported my session.jsonl"
         with pytest.raises(PiError):
             await on.run("/import nowhere.jsonl")
-        with pytest.raises(PiError, match="Say which file"):
+        with pytest.raises(PiError, match="No file given"):
             await on.run("/import")
 
 

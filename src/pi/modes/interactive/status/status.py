@@ -307,10 +307,10 @@ class StatusRegion:
         self.refresh()
         self._tasks.start(self.look_for_branch(), name="looking for the branch")
 
-    def hear(self, event: object) -> None:
+    def handle_event(self, event: object) -> None:
         """Handles a session event."""
         ran = self._activity.run_seconds
-        self._activity.hear(event)
+        self._activity.handle_event(event)
         if type(event) is MessageUpdate:
             return  # one per token: its changes are shown with the next tick
         if isinstance(event, AgentStart):
