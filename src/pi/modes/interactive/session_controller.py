@@ -30,7 +30,7 @@ from pi.tui.input.keymap import Keymap
 # Detects prompt-cache misses and estimates their cost. Pure.
 
 
-LEAST_TOKENS = 4000
+MIN_TOKENS = 4000
 """Tokens below which a miss is not reported."""
 
 
@@ -56,7 +56,7 @@ class CacheMissDetector:
 
 def _miss_notice(usage: Usage, cached: int) -> str:
     lost = cached - usage.cache_read
-    if cached < LEAST_TOKENS or lost < cached // 2:
+    if cached < MIN_TOKENS or lost < cached // 2:
         return ""
     return f"Cache miss: {lost:,} cached tokens were processed again."
 

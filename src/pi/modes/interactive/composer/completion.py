@@ -78,7 +78,7 @@ def _nearness(path: str) -> tuple[int, bool, str]:
 Complete: TypeAlias = Callable[[str], Awaitable[Sequence[str]]]
 """Completes a partly typed reference."""
 
-_MOST = 50
+_MAX = 50
 
 
 class ReferenceProvider:
@@ -97,7 +97,7 @@ class ReferenceProvider:
         token = mention_before(before) or path_before(before)
         if ":" not in token.path:  # every reference contains it
             return None
-        found = rank(token.path, await self._complete(token.path))[:_MOST]
+        found = rank(token.path, await self._complete(token.path))[:_MAX]
         items = tuple(Suggestion(value=written(path, token), label=path) for path in found)
         return Suggestions(items=items, prefix=token.raw) if items else None
 
@@ -112,7 +112,7 @@ class ReferenceProvider:
         return True
 
 
-MOST_FILES = 200_000
+MAX_FILES = 200_000
 """Maximum number of offered paths; ranking more on every key is slow."""
 SILENCE = 3.0
 """Seconds until another way of listing files is tried."""
@@ -126,7 +126,7 @@ def suggestions(
     listing = FileListing(programs, home=host.home, silence=SILENCE)
     paths = PathProvider(cwd, host.home)
     files = FileProvider(
-        ProjectFiles(partial(listing.below, most=MOST_FILES), cwd, host.clock.monotonic), paths
+        ProjectFiles(partial(listing.below, most=MAX_FILES), cwd, host.clock.monotonic), paths
     )
     known = CommandProvider(lambda: _commands(port, commands))
     references = ReferenceProvider(port.extensions.references)
