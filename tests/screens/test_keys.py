@@ -145,7 +145,7 @@ async def test_ctrl_p_without_another_model_reports_it(tmp_path: Path) -> None:
         await theatre.sees("(faux) faux")
         theatre.type(CTRL_P)
         await theatre.until(
-            lambda: "no other model" in theatre.screen or "Model:" in theatre.screen
+            lambda: "Only one model" in theatre.screen or "Model:" in theatre.screen
         )
 
 

@@ -159,7 +159,7 @@ async def test_a_session_whose_folder_is_gone_asks_first(tmp_path: Path) -> None
             await on.screen.until(lambda text: "alpha" in text)
             await on.screen.type("alpha")
             await on.screen.press("enter")
-            await on.screen.until(lambda text: "gone does not exist any more" in text)
+            await on.screen.until(lambda text: "gone no longer exists" in text)
             await on.screen.press(*answer)
             await task
             assert on.session.session_id == expected
