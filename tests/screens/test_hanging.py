@@ -92,7 +92,7 @@ def test_ctrl_c_twice_ends_pi_if_the_handler_defies_it(tmp_path: Path) -> None:
         ada.types("/defy\r")
         ada.sees(LINE.format("defy"))
         ada.types(CTRL_C)
-        ada.sees("Ctrl+C again ends pi")
+        ada.sees("Press Ctrl+C again to quit")
         assert not ada.echoes
         ada.types(CTRL_C)
         assert ada.program.wait(PATIENCE) == -signal.SIGTERM
