@@ -15,9 +15,9 @@ BAD = AssistantMessage(stop_reason="error", error_message="500: broken")
 def heard(*messages: object) -> RunResult:
     ending = RunResult()
     for message in messages:
-        ending.hear(MessageStart(message=message))
-        ending.hear(MessageEnd(message=message))
-    ending.hear(AgentEnd(messages=()))
+        ending.handle_event(MessageStart(message=message))
+        ending.handle_event(MessageEnd(message=message))
+    ending.handle_event(AgentEnd(messages=()))
     return ending
 
 

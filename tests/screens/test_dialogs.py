@@ -24,7 +24,7 @@ DIALOGS = {
     "/fork": "Fork from",
     "/login moonsh": "Moonshot",
     "/login anthropic": "API key",
-    "/bug": "A few words",
+    "/bug": "A short description",
 }
 """What opens each of them, and what is seen once all of it is there."""
 

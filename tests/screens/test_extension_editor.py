@@ -67,8 +67,8 @@ async def test_a_key_that_means_something_already_stays_as_it_is_and_that_is_rep
     pi.register_shortcut("ctrl+s", lambda ctx: ctx.ui.notify("free in the editor"))
     """
     async with extended(tmp_path, source, rows=40).playing() as theatre:
-        await theatre.sees("wants the key ctrl+p, which is app.model.cycleForward")
-        await theatre.sees("wants the key hyper+q, which there is not")
+        await theatre.sees("Extension shortcut ctrl+p: already bound to app.model.cycleForward")
+        await theatre.sees("Extension shortcut hyper+q: unknown key")
         theatre.type(CTRL_P)
         await theatre.sees("Only one model is available.")
         theatre.type("\x13")

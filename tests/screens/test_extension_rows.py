@@ -263,7 +263,7 @@ async def test_an_extension_chooses_a_theme(tmp_path: Path) -> None:
     """
     async with extended(tmp_path, source).playing() as theatre:
         theatre.send("/colours")
-        await theatre.sees('True True None True False There is no theme "nope".')
+        await theatre.sees('True True None True False Unknown theme "nope".')
         assert theatre.session is not None
         assert theatre.session.settings.values.theme == "light"
 

@@ -145,7 +145,7 @@ async def test_ctrl_p_without_another_model_reports_it(tmp_path: Path) -> None:
         await theatre.sees("(faux) faux")
         theatre.type(CTRL_P)
         await theatre.until(
-            lambda: "no other model" in theatre.screen or "Model:" in theatre.screen
+            lambda: "Only one model" in theatre.screen or "Model:" in theatre.screen
         )
 
 
@@ -190,7 +190,7 @@ async def test_an_editor_that_fails_changes_nothing(tmp_path: Path) -> None:
     async with theatre.playing():
         theatre.type("written here")
         theatre.type(CTRL_G)
-        await theatre.sees("the text is as it was")
+        await theatre.sees("the text is unchanged")
         await theatre.sees("\nwritten here\n")
 
 

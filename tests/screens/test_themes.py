@@ -41,7 +41,7 @@ async def test_a_theme_that_does_not_exist_is_reported(tmp_path: Path) -> None:
     theatre = Theatre(tmp_path)
     theatre.stage.write(".pi/agent/settings.json", '{"theme": "nothing"}')
     async with theatre.playing():
-        await theatre.sees('There is no theme "nothing".')
+        await theatre.sees('Unknown theme "nothing".')
 
 
 async def test_the_screen_follows_a_terminal_that_turns_light(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ async def test_the_theme_follows_the_settings(tmp_path: Path) -> None:
         theatre.session.settings.set({"theme": "light"})
         await theatre.until(lambda: theatre.terminal.style(0, 1)["fg"] != dark)
         theatre.session.settings.set({"theme": "nothing"})
-        await theatre.sees('There is no theme "nothing".')
+        await theatre.sees('Unknown theme "nothing".')
 
 
 @pytest.mark.behaviour("toggles-redraw-everything")
@@ -124,7 +124,7 @@ async def test_a_theme_of_the_project_is_found_once_the_session_is_there(tmp_pat
         await theatre.until(
             lambda: theatre.terminal.style(0, 1)["fg"] == ("rgb", (0x10, 0x20, 0x30))
         )
-        assert "There is no theme" not in theatre.tape
+        assert "Unknown theme" not in theatre.tape
 
 
 async def test_a_theme_of_the_command_line_wins_until_another_is_chosen(tmp_path: Path) -> None:

@@ -20,10 +20,10 @@ import asyncio, os, resource, sys
 from pathlib import Path
 from pi.modes.interactive.status.status import branch_of
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_selector import ThemeChoice, built_in, themes_in
+from pi.modes.interactive.theme_selector import ThemeSelector, built_in, themes_in
 
 folder = Path(sys.argv[1])
-choice = ThemeChoice(
+choice = ThemeSelector(
     Theme(built_in("dark")),
     files=lambda: themes_in(folder),
     scheme=lambda: "dark",

@@ -121,7 +121,7 @@ def _signal_handlers(end: Callable[[int], None], grace_seconds: float) -> Iterat
         end(number)
 
     # Not ``loop.add_signal_handler``: its callbacks wait for the loop, even if the loop is blocked.
-    def heard(number: int, frame: FrameType | None) -> None:
+    def handle_signal(number: int, frame: FrameType | None) -> None:
         nonlocal was_raised
         if number in reminders and number == signal.SIGINT and not was_raised:
             was_raised = True
@@ -132,7 +132,7 @@ def _signal_handlers(end: Callable[[int], None], grace_seconds: float) -> Iterat
         loop.call_soon_threadsafe(take, number)
 
     numbers = [int(getattr(signal, name)) for name in ENDING if hasattr(signal, name)]
-    before = {number: signal.signal(number, heard) for number in numbers}
+    before = {number: signal.signal(number, handle_signal) for number in numbers}
     try:
         yield
     finally:

@@ -33,7 +33,7 @@ class RunResult:
     def __init__(self) -> None:
         self.answer: AssistantMessage | None = None
 
-    def hear(self, event: object) -> None:
+    def handle_event(self, event: object) -> None:
         """Handles one event."""
         if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
             self.answer = event.message
@@ -113,7 +113,7 @@ async def run_json(
     ending = RunResult()
 
     def write_event(event: Any) -> Awaitable[None] | None:
-        ending.hear(event)
+        ending.handle_event(event)
         output.write_json(event_line(event, port.since_session_ms()))
         return output.drained() if output.is_behind else None
 
@@ -142,7 +142,7 @@ async def run_print(
     An answer cut off by the output limit is printed too, with a warning.
     """
     ending = RunResult()
-    end = port.subscribe(ending.hear)
+    end = port.subscribe(ending.handle_event)
     try:
         ended = await send_prompts(port, prompts)
     finally:

@@ -44,7 +44,7 @@ from tests.modes.golden.replaying import Pair, Replay, ReplayClock, in_one_order
 
 MODEL = SessionOptions(model="mock/mock-r")
 SMALL_KEEP = {"compaction": {"keepRecentTokens": 200, "reserveTokens": 1000}}
-MOST_DIFFERENT = 0.05
+MAX_DIFFERENT = 0.05
 """Part of all records that may be listed as different."""
 
 
@@ -201,4 +201,4 @@ def test_at_most_one_record_in_twenty_is_listed_as_different() -> None:
     recordings += [json_steps(name) for name in (CHAT, ANTHROPIC, RESPONSES)]
     records = sum(isinstance(step, Got) for steps in recordings for step in steps)
 
-    assert len(DIFFERENCES) <= MOST_DIFFERENT * records
+    assert len(DIFFERENCES) <= MAX_DIFFERENT * records

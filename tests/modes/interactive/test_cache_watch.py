@@ -13,24 +13,24 @@ def answer(*, read: int = 0, write: int = 0, model: str = "m") -> MessageEnd:
 
 def test_a_miss_is_reported() -> None:
     watch = CacheMissDetector()
-    assert watch.hear(answer(write=9000)) == ""
-    assert watch.hear(answer(read=9000, write=500)) == ""
-    assert watch.hear(answer(write=9800)) == (
+    assert watch.handle_event(answer(write=9000)) == ""
+    assert watch.handle_event(answer(read=9000, write=500)) == ""
+    assert watch.handle_event(answer(write=9800)) == (
         "Cache miss: 9,500 cached tokens were processed again."
     )
 
 
 def test_small_or_expected_misses_are_not_reported() -> None:
     watch = CacheMissDetector()
-    watch.hear(answer(write=3000))
-    assert watch.hear(answer(write=9000)) == ""
-    assert watch.hear(answer(read=6000)) == ""
-    watch.hear(answer(read=6000, write=4000))
-    assert watch.hear(answer(write=9000, model="other")) == ""
+    watch.handle_event(answer(write=3000))
+    assert watch.handle_event(answer(write=9000)) == ""
+    assert watch.handle_event(answer(read=6000)) == ""
+    watch.handle_event(answer(read=6000, write=4000))
+    assert watch.handle_event(answer(write=9000, model="other")) == ""
 
 
 def test_another_input_has_nothing_to_miss() -> None:
     watch = CacheMissDetector()
-    watch.hear(answer(write=9000))
-    watch.hear(CompactionEnd(reason="manual", aborted=False, will_retry=False))
-    assert watch.hear(answer(write=2000)) == ""
+    watch.handle_event(answer(write=9000))
+    watch.handle_event(CompactionEnd(reason="manual", aborted=False, will_retry=False))
+    assert watch.handle_event(answer(write=2000)) == ""

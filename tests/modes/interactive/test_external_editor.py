@@ -72,7 +72,7 @@ async def test_an_editor_that_is_killed_is_reported_by_the_name_of_the_signal(
 async def test_an_editor_that_takes_the_file_away_is_reported(tmp_path: Path) -> None:
     command = script(tmp_path, "path.unlink()")
 
-    with pytest.raises(EditorFailed, match="The text is as it was"):
+    with pytest.raises(EditorFailed, match="The text is unchanged"):
         await edit_text("text", command, suffix=".md", cwd=tmp_path, env=ENV)
 
 

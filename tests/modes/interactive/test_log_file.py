@@ -77,7 +77,7 @@ def test_a_line_that_cannot_be_redacted_is_left_out(tmp_path: Path) -> None:
         stop()
 
     assert (tmp_path / "pi.log").read_text() == (
-        "A line is left out: an extension could not redact it (LookupError('no such name')).\n"
+        "Line omitted: redaction by an extension failed (LookupError('no such name')).\n"
     )
 
 

@@ -75,7 +75,7 @@ def test_the_same_file_is_the_same_palette() -> None:
         (theme(colors=colours(accent=True)), '"accent" is True'),
         (
             theme(vars={"a": "b", "b": "a"}, colors=colours(accent="a")),
-            '"accent" goes round in a circle: a → b → a',
+            '"accent" is a circular reference: a → b → a',
         ),
     ],
 )

@@ -101,7 +101,7 @@ class SettingsApplier:
 # Clipboard and images of the terminal.
 
 
-MOST_FIRST_IDS = 0xF0_0000
+MAX_FIRST_IDS = 0xF0_0000
 """Image ids have 24 bits; this leaves a million for the session."""
 
 
@@ -128,6 +128,6 @@ def graphics_for(tui: TUI, environ: Mapping[str, str]) -> Graphics | None:
         write=tui.terminal.write,
         has_placeholders=has_placeholders(tui.capabilities, environ),
         # Random, because other programs in the same window number their images, too.
-        first_id=1 + int.from_bytes(os.urandom(3)) % MOST_FIRST_IDS,
+        first_id=1 + int.from_bytes(os.urandom(3)) % MAX_FIRST_IDS,
         cell_size=lambda: (tui.negotiation.cell.width, tui.negotiation.cell.height),
     )

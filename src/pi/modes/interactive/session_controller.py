@@ -30,7 +30,7 @@ from pi.tui.input.keymap import Keymap
 # Detects prompt-cache misses and estimates their cost. Pure.
 
 
-LEAST_TOKENS = 4000
+MIN_TOKENS = 4000
 """Tokens below which a miss is not reported."""
 
 
@@ -41,7 +41,7 @@ class CacheMissDetector:
         self._before: tuple[str, int] | None = None
         """The last model, and how many tokens of its input are cached."""
 
-    def hear(self, event: object) -> str:
+    def handle_event(self, event: object) -> str:
         """Returns a notice after an event; usually empty."""
         match event:
             case MessageEnd(message=AssistantMessage(usage=usage) as answer) if usage.total_tokens:
@@ -56,7 +56,7 @@ class CacheMissDetector:
 
 def _miss_notice(usage: Usage, cached: int) -> str:
     lost = cached - usage.cache_read
-    if cached < LEAST_TOKENS or lost < cached // 2:
+    if cached < MIN_TOKENS or lost < cached // 2:
         return ""
     return f"Cache miss: {lost:,} cached tokens were processed again."
 
@@ -132,8 +132,8 @@ class SessionController:
     # What happens ---------------------------------------------------------------------------------
 
     def _hear(self, event: object) -> None:
-        self.transcript.hear(event)
-        self.status.hear(event)
+        self.transcript.handle_event(event)
+        self.status.handle_event(event)
         if type(event) is not MessageUpdate:
             self._watch_cache(event)
         match event:
@@ -151,7 +151,7 @@ class SessionController:
         self._frame.tui.request_render()
 
     def _watch_cache(self, event: object) -> None:
-        missed = self._cache.hear(event)
+        missed = self._cache.handle_event(event)
         if missed and self.screen.port.settings.values.show_cache_miss_notices:
             self.screen.notify(missed, "warning")
 

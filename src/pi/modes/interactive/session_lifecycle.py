@@ -45,14 +45,14 @@ def type_ahead_to_composer(tui: TUI, keymap: Keymap, composer: Composer) -> Iter
     the user has not seen.
     """
 
-    def hear(data: str) -> InputDecision | None:
+    def route_key(data: str) -> InputDecision | None:
         is_meant = composer.typing.left or _is_text(data, keymap)
         if not is_meant or is_key_release(data):
             return None
         composer.prompt.handle_input(data)
         return InputDecision(consume=True)
 
-    stop = tui.add_input_listener(hear)
+    stop = tui.add_input_listener(route_key)
     try:
         yield
     finally:

@@ -86,14 +86,14 @@ async def test_branch_opens_the_tree_or_the_messages_as_two_escapes_do(
 
 async def test_nothing_said_is_nothing_to_fork_from(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
-        with pytest.raises(PiError, match="nothing to fork from"):
+        with pytest.raises(PiError, match="no message to fork from"):
             await on.run("/fork")
 
 
 async def test_fork_and_clone_are_refused_while_the_agent_works(tmp_path: Path) -> None:
     async with at_work(tmp_path) as on:
         for command in ("/fork", "/clone"):
-            with pytest.raises(PiError, match="at work"):
+            with pytest.raises(PiError, match="agent is running"):
                 await on.run(command)
 
 
@@ -159,7 +159,7 @@ async def test_a_session_whose_folder_is_gone_asks_first(tmp_path: Path) -> None
             await on.screen.until(lambda text: "alpha" in text)
             await on.screen.type("alpha")
             await on.screen.press("enter")
-            await on.screen.until(lambda text: "gone does not exist any more" in text)
+            await on.screen.until(lambda text: "gone no longer exists" in text)
             await on.screen.press(*answer)
             await task
             assert on.session.session_id == expected
@@ -178,7 +178,7 @@ async def test_import_takes_quoted_paths_and_goes_on_with_the_copy(tmp_path: Pat
         assert on.last_notice == "Imported my session.jsonl"
         with pytest.raises(PiError):
             await on.run("/import nowhere.jsonl")
-        with pytest.raises(PiError, match="Say which file"):
+        with pytest.raises(PiError, match="No file given"):
             await on.run("/import")
 
 

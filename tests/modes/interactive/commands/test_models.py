@@ -41,7 +41,7 @@ async def test_a_level_is_set_by_name_or_chosen(tmp_path: Path) -> None:
     async with acting(tmp_path) as on:
         await on.run("/thinking high")
         assert on.last_notice == "Thinking: high"
-        with pytest.raises(PiError, match='"deep" is no level'):
+        with pytest.raises(PiError, match='"deep" is not a thinking level'):
             await on.run("/thinking deep")
         await on.run("/thinking", "up", "ctrl+s")
         assert on.session.state.thinking_level == "medium"

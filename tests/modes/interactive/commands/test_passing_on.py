@@ -38,7 +38,7 @@ async def test_copying_reports_whether_it_was_confirmed(tmp_path: Path) -> None:
         await on.run("/copy")
         assert written
         assert on.screen.notices[-1][0] == "info"
-        assert "does not say whether it took it" in on.last_notice
+        assert "terminals do not confirm it" in on.last_notice
 
 
 async def test_the_whole_session_is_copied_as_text(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ async def test_a_theme_is_used_and_remembered(tmp_path: Path) -> None:
         assert on.screen.themes.current == "light"
         await on.run("/theme", *"terminal", "enter")
         assert "theme" not in on.session.settings.raw
-        with pytest.raises(PiError, match="no theme"):
+        with pytest.raises(PiError, match="Unknown theme"):
             await on.run("/theme nowhere")
 
 

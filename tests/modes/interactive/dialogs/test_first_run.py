@@ -34,7 +34,7 @@ async def newcomer(
 async def asked_for_a_way(screen: FakeScreen, *theme: str) -> None:
     """Answer the question about the theme, and wait for the next one."""
     await screen.press(*theme)
-    await screen.until(lambda text: "How do you want to begin?" in text)
+    await screen.until(lambda text: "How do you want to start?" in text)
 
 
 async def test_the_tour_is_chosen_and_can_begin(tmp_path: Path) -> None:
@@ -92,13 +92,13 @@ async def test_who_leaves_a_way_chooses_again_and_may_leave_everything_for_later
         task = asyncio.create_task(set_up(screen, fetch=fetch))
         await asked_for_a_way(screen, "escape")
         await screen.press("down", "down", "enter")
-        await screen.until(lambda text: "Fetching" in text)
+        await screen.until(lambda text: "Downloading" in text)
         await screen.press("escape")
-        await screen.until(lambda text: "How do you want to begin?" in text)
+        await screen.until(lambda text: "How do you want to start?" in text)
         await screen.press("enter")
         await screen.until(lambda text: "Log in to" in text)
         await screen.press("escape")
-        await screen.until(lambda text: "How do you want to begin?" in text)
+        await screen.until(lambda text: "How do you want to start?" in text)
         await screen.press("escape")
         await task
         assert session.model is None

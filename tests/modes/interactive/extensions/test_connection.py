@@ -19,10 +19,10 @@ async def test_keys_that_extensions_cannot_have_are_reported_with_every_session_
     pi.register_shortcut("ctrl+p", lambda ctx: None)
     """
     async with extended(tmp_path, source, rows=40).playing() as theatre:
-        await theatre.sees("wants the key ctrl+p")
+        await theatre.sees("Extension shortcut ctrl+p")
         assert theatre.session is not None
         await theatre.session.new_session()
-        await theatre.loses("wants the key ctrl+p")  # once is enough
+        await theatre.loses("Extension shortcut ctrl+p")  # once is enough
 
 
 async def test_a_session_without_extensions_is_shown_as_ever(tmp_path: Path) -> None:

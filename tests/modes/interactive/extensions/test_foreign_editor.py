@@ -21,7 +21,7 @@ class Desk:
 
 
 def test_what_cannot_edit_is_refused() -> None:
-    with pytest.raises(ExtensionError, match="has no get_text, set_text"):
+    with pytest.raises(ExtensionError, match="lacks get_text, set_text"):
         ExtensionEditor(Line("x"), lambda problem: None)
 
 

@@ -52,7 +52,7 @@ async def test_ctrl_c_ends_what_hangs_and_other_keys_are_kept(tmp_path: Path) ->
         "",
         "",
         "",
-        "Extension stuck is blocking in stay. Press Ctrl+C to stop it.",
+        "Extension stuck is blocking in stay. Ctrl+C stops it.",
     ]
 
 

@@ -36,7 +36,7 @@ class Shown:
 
 async def test_the_activity_can_be_customised() -> None:
     shown = Shown()
-    shown.activity.hear(AgentStart())
+    shown.activity.handle_event(AgentStart())
     labels = [shown.activity.label()]
 
     shown.showing.set_working_frames(["*"], 1.0)

@@ -26,5 +26,5 @@ def test_a_theme_that_there_is_not_changes_nothing(tmp_path: Path) -> None:
 
     change = ExtensionThemes(screen).use("nope")
 
-    assert (change.success, "There is no theme" in (change.error or "")) == (False, True)
+    assert (change.success, "Unknown theme" in (change.error or "")) == (False, True)
     assert screen.port.settings.values.theme is None

@@ -46,9 +46,9 @@ async def test_the_label_moves_while_something_goes_on_and_then_goes(tmp_path: P
     clock = FakeClock()
     async with TaskScope() as tasks:
         room = Room(clock, tasks, tmp_path)
-        room.status.hear(AgentStart())
+        room.status.handle_event(AgentStart())
         await clock.advance(0.2)
-        room.status.hear(AgentEnd(messages=()))
+        room.status.handle_event(AgentEnd(messages=()))
         await clock.advance(0.2)
 
     assert room.labels[0] == "⠋ Working · esc to interrupt"
@@ -78,8 +78,8 @@ async def test_only_the_end_of_a_long_run_rings(tmp_path: Path) -> None:
     async with TaskScope() as tasks:
         room = Room(clock, tasks, tmp_path)
         for seconds in (5.0, 25.0):
-            room.status.hear(AgentStart())
+            room.status.handle_event(AgentStart())
             await clock.advance(seconds)
-            room.status.hear(AgentEnd(messages=()))
+            room.status.handle_event(AgentEnd(messages=()))
 
     assert room.written == ["\x07"]

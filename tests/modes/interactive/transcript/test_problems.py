@@ -21,7 +21,7 @@ from pi.modes.interactive.transcript.notices import describe_provider_error
         ('422: {"detail":"no such field"}', "no such field (HTTP 422)"),
         (
             '401: {"message":"Incorrect API key"}',
-            "Incorrect API key (HTTP 401)\nIs the key right? /login stores another one.",
+            "Incorrect API key (HTTP 401)\nCheck the API key; /login stores another one.",
         ),
     ],
 )

@@ -78,7 +78,7 @@ def _nearness(path: str) -> tuple[int, bool, str]:
 Complete: TypeAlias = Callable[[str], Awaitable[Sequence[str]]]
 """Completes a partly typed reference."""
 
-_MOST = 50
+_MAX = 50
 
 
 class ReferenceProvider:
@@ -97,7 +97,7 @@ class ReferenceProvider:
         token = mention_before(before) or path_before(before)
         if ":" not in token.path:  # every reference contains it
             return None
-        found = rank(token.path, await self._complete(token.path))[:_MOST]
+        found = rank(token.path, await self._complete(token.path))[:_MAX]
         items = tuple(Suggestion(value=written(path, token), label=path) for path in found)
         return Suggestions(items=items, prefix=token.raw) if items else None
 

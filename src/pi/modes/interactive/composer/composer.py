@@ -64,7 +64,7 @@ class Attachments:
 # Queued messages, shown above the editor.
 
 
-MOST_ROWS = 6
+MAX_ROWS = 6
 
 
 class QueuedRows:
@@ -103,9 +103,9 @@ class QueuedRows:
         dim, muted = self._theme.paint("dim"), self._theme.paint("muted")
         rows = [
             f" {dim(f'{name}:')} {muted(one_line(text))}"
-            for name, text in self._messages[:MOST_ROWS]
+            for name, text in self._messages[:MAX_ROWS]
         ]
-        if (hidden := len(self._messages) - MOST_ROWS) > 0:
+        if (hidden := len(self._messages) - MAX_ROWS) > 0:
             rows.append(dim(f" … {hidden} more"))
         rows.append(dim(f" ↳ {self._key()} to edit them"))
         return [truncate_to_width(row, width, "…") for row in rows]

@@ -125,7 +125,7 @@ def _decoded(data: bytes) -> bytes:
 
 
 MAX_DROPPED_BYTES = 64 * 1024 * 1024
-MOST_TEXT = 20_000
+MAX_TEXT = 20_000
 """Maximum length of the paths of dropped files."""
 _ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 
@@ -139,7 +139,7 @@ def dropped(text: str, home: Path) -> list[tuple[Path, ...]]:
         return []  # the quick check that rejects nearly all pasted text
     readings = [_pictures([text.strip()], home)]
     with suppress(ValueError):  # unclosed quotation mark: not written by a terminal
-        readings.append(_pictures(shlex.split(text[:MOST_TEXT]), home))
+        readings.append(_pictures(shlex.split(text[:MAX_TEXT]), home))
     return [paths for paths in readings if paths]
 
 

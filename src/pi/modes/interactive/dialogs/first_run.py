@@ -84,7 +84,7 @@ def _ways(ui: Ui) -> list[Option[_Way | Standing]]:
     size = _missing(ui)
     fetched = f"downloaded once ({size} MB)" if size else "already installed"
     return [
-        Option(value="login", label="Log in or store an API key", description="the usual way"),
+        Option(value="login", label="Log in or store a key", description="the usual way"),
         *(
             Option(
                 value=found,

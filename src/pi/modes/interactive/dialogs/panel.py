@@ -200,14 +200,14 @@ def list_rows(ui: Ui, *, more: int = 0) -> int:
 GAP = 2
 """Columns between two texts on a row."""
 _GAP = " " * GAP
-_LEAST = 10
+_MIN = 10
 """Minimum width of the left text; below it the right one is omitted."""
 
 
 def spread(left: str, right: str, width: int) -> str:
     """Returns ``left``, and ``right`` at the other edge; the left is truncated first."""
     room = width - visible_width(right) - GAP
-    if not right or room < _LEAST:
+    if not right or room < _MIN:
         return truncate_to_width(left, width, "…")
     return f"{truncate_to_width(left, room, '…', pad=True)}{_GAP}{right}"
 

@@ -193,7 +193,7 @@ class HangWatchdog:
     def __call__(self, stalled: Stalled) -> None:
         """Lets the user end the blocking extension; a second Ctrl+C quits pi."""
         name = stalled.owner.name
-        self._show(f"Extension {name} is blocking in {stalled.function}. Press Ctrl+C to stop it.")
+        self._show(f"Extension {name} is blocking in {stalled.function}. Ctrl+C stops it.")
         presses = 0
         while not stalled.over.wait(LOOK_SECONDS):
             before, presses = presses, presses + self._presses()

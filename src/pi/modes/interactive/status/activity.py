@@ -91,7 +91,7 @@ class Activity:
         """How long the run has lasted."""
         return 0.0 if self._began is None else self._clock.monotonic() - self._began
 
-    def hear(self, event: object) -> None:
+    def handle_event(self, event: object) -> None:
         """Handles a session event."""
         match event:
             case MessageUpdate(assistant_message_event=change):

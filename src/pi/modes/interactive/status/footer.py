@@ -181,7 +181,7 @@ def _spread(left: str, right: str, width: int) -> str:
 # Transient notices between the transcript and the editor.
 
 
-MOST_ROWS = 3
+MAX_ROWS = 3
 
 
 class TransientNotice:
@@ -214,6 +214,6 @@ class TransientNotice:
             return []
         paint = self._theme.paint(self._token)
         rows = wrap_text(self._text, max(width - 2, 1))
-        if len(rows) > MOST_ROWS:
-            rows = [*rows[: MOST_ROWS - 1], f"{rows[MOST_ROWS - 1]} …"]
+        if len(rows) > MAX_ROWS:
+            rows = [*rows[: MAX_ROWS - 1], f"{rows[MAX_ROWS - 1]} …"]
         return ["", *(paint(truncate_to_width(f" {row}", width, "…")) for row in rows)]

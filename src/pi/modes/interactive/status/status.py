@@ -73,7 +73,7 @@ DETACHED = "detached"
 LARGEST = 65_536
 """Bytes read of one file. HEAD has one line; in a table it is in the first block."""
 LARGEST_NUMBER = 2**64
-MOST_TABLES = 32
+MAX_TABLES = 32
 """Maximum number of reference tables; git merges them long before."""
 
 _BRANCHES = "ref: refs/heads/"
@@ -134,7 +134,7 @@ def _head_of_tables(folder: Path) -> str:
     The newest table with a record of HEAD is used. Raises ``ValueError`` if a table is damaged.
     """
     names = _start_of(folder / "tables.list").decode("utf-8").split()
-    for name in list(reversed(names))[:MOST_TABLES]:
+    for name in list(reversed(names))[:MAX_TABLES]:
         if "/" in name or "\\" in name:
             raise ValueError(f"{name} is not the name of a table")
         try:
@@ -307,10 +307,10 @@ class StatusRegion:
         self.refresh()
         self._tasks.start(self.look_for_branch(), name="looking for the branch")
 
-    def hear(self, event: object) -> None:
+    def handle_event(self, event: object) -> None:
         """Handles a session event."""
         ran = self._activity.run_seconds
-        self._activity.hear(event)
+        self._activity.handle_event(event)
         if type(event) is MessageUpdate:
             return  # one per token: its changes are shown with the next tick
         if isinstance(event, AgentStart):

@@ -88,7 +88,7 @@ class TranscriptBuilder:
         """Ids of the calls in the streaming answer, by their index."""
         self._waits_to_retry = False
 
-    def hear(self, event: object) -> None:
+    def handle_event(self, event: object) -> None:
         """Handles a session event."""
         match event:
             case MessageUpdate(assistant_message_event=change):

@@ -43,9 +43,9 @@ class TranscriptView:
         """The component to draw."""
         return self._blocks
 
-    def hear(self, event: object) -> None:
+    def handle_event(self, event: object) -> None:
         """Handles a session event."""
-        self._feed.hear(event)
+        self._feed.handle_event(event)
 
     def clear(self) -> None:
         """Clears the transcript for another conversation."""

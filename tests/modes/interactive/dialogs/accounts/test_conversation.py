@@ -127,7 +127,7 @@ async def test_only_keys_that_mean_something_now_are_named() -> None:
     await asked
     watched.ui.notify(DeviceCode(user_code="A-B", url="https://d", expires_in=9))
 
-    give_up = ("tui.select.cancel", "give up")
+    give_up = ("tui.select.cancel", "cancel")
     assert nothing == (give_up,)
     assert asking == (("tui.select.confirm", "answer"), give_up)
     assert watched.conversation.keys == (

@@ -23,11 +23,11 @@ class Watched:
         self.heard: list[tuple[Any, ...]] = []
         self.screen = FakeScreen(tmp_path)
 
-        def hear(name: str) -> Any:
+        def handle_event(name: str) -> Any:
             return lambda *words: self.heard.append((name, *words))
 
         names = ("pick", "close", "rename", "delete", "change_scope", "search")
-        acts = SessionActions(**{name: hear(name) for name in names})
+        acts = SessionActions(**{name: handle_event(name) for name in names})
         current = SESSIONS[0].path
         self.selector = SessionSelector(self.screen, acts, host=self.screen.host, current=current)
         self.selector.focused = True

@@ -106,7 +106,7 @@ async def test_a_theme_is_shown_at_once_and_one_that_is_not_there_is_not_stored(
     await screen.press("enter", *"light", "enter")
     assert screen.themes.current == "light"
     await screen.press("enter", "ctrl+u", *"nowhere", "enter")
-    assert '\n There is no theme "nowhere".' in screen.text()
+    assert '\n Unknown theme "nowhere".' in screen.text()
     await screen.press("escape", "escape")
     await task
     assert stored(tmp_path) == {"theme": "light"}

@@ -25,7 +25,7 @@ from pi.modes.interactive.dialogs.sessions.selector import SessionActions, Sessi
 from pi.modes.interactive.ui import Ui, report_errors
 from pi.tui.component import Component
 
-LEAST_TO_SEARCH = 3
+MIN_TO_SEARCH = 3
 """Minimum query length for a search in messages."""
 PAUSE = 0.15
 """Seconds without a key before that search starts."""
@@ -102,7 +102,7 @@ class _Browsing:
     def _look_inside(self, query: str) -> None:
         if self._search is not None:
             self._search.cancel()
-        if len(query.strip()) >= LEAST_TO_SEARCH:
+        if len(query.strip()) >= MIN_TO_SEARCH:
             self._search = self._tasks.start(self._find(query), name="search sessions")
 
     async def _find(self, query: str) -> None:

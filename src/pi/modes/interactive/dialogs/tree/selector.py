@@ -17,7 +17,7 @@ from pi.tui.widgets.input import Input
 # One row of the session tree.
 
 
-_LEAST_TEXT = 24
+_MIN_TEXT = 24
 """Minimum columns for the text of an entry, however deep it is."""
 
 
@@ -26,7 +26,7 @@ def draw_row(
 ) -> str:
     """Connectors, a bullet on the active branch, the label and the description."""
     node = view.tree.nodes[row.place]
-    lines = theme.paint("dim")(fitted(row.lines, width - _LEAST_TEXT))
+    lines = theme.paint("dim")(fitted(row.lines, width - _MIN_TEXT))
     fold = theme.paint("accent")("⊞ ") if row.hidden else ""
     bullet = theme.paint("accent")("• ") if view.is_active(row.place) else ""
     count = theme.paint("dim")(f" (+{row.hidden})") if row.hidden else ""
