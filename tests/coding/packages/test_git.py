@@ -169,7 +169,7 @@ async def test_what_is_not_a_checkout_is_not_replaced(
     checkout = Checkout(repository.source, location, programs)
     make_package(checkout.folder, "mine.txt")
 
-    with pytest.raises(InstallFailed, match="is not a checkout"):
+    with pytest.raises(InstallFailed, match="is not a git checkout"):
         await checkout.bring()
 
     assert checkout.files == ["mine.txt"]
@@ -182,7 +182,7 @@ async def test_a_checkout_is_not_put_into_another_one(
     inner = Repository(repository.folder / "inner")
     await Checkout(repository.source, location, programs).bring()
 
-    with pytest.raises(InstallFailed, match="would lie inside the package"):
+    with pytest.raises(InstallFailed, match="would be inside the package"):
         await Checkout(inner.source, location, programs).bring()
 
 
