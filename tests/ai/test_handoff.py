@@ -171,7 +171,7 @@ def test_a_plain_id_has_the_alphabet_and_the_length_that_all_wires_take(identifi
     assert re.fullmatch(r"[a-zA-Z0-9_-]{0,64}", plain_id(identifier, said()))
 
 
-@pytest.mark.trap(27)
+@pytest.mark.behaviour("tool-call-ids-are-valid")
 def test_ids_become_unique_within_their_length() -> None:
     taken: set[str] = set()
 

@@ -15,7 +15,7 @@ from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.cli.arguments import Arguments, ExtensionOption
 from pi.cli.options import LEVELS
-from pi.coding.extension_host.discovery.finding import ExtensionOptions as WantedExtensions
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.discovery.manifest import FollowingWord
 from pi.coding.port.extensions import ExtensionInfo
 from pi.coding.resources.discovery import ResourceOptions
@@ -62,7 +62,7 @@ def session_options(arguments: Arguments) -> SessionOptions:
             system_prompt=arguments.text("system_prompt"),
             append_system_prompt=arguments.texts("append_system_prompt") or (),
         ),
-        extensions=ExtensionChoice(
+        extensions=ExtensionOptions(
             discover=not arguments.switch("no_extensions"),
             paths=arguments.texts("extension") or (),
             flags={option.name: _given(option) for option in arguments.extension_options},
@@ -93,7 +93,7 @@ def approval(arguments: Arguments) -> bool | None:
 def _given(option: ExtensionOption) -> bool | str:
     if option.value is None:
         return True
-    return option.value if option.is_sure else FollowingWord(option.value)
+    return option.value if option.is_attached else FollowingWord(option.value)
 
 
 # The first prompt: piped input, files and messages together.

@@ -116,7 +116,7 @@ async def test_stores_of_one_file_share_one_refresh(desk: Desk, auth_json: Path)
     assert len(desk.server.visits) == 1
 
 
-@pytest.mark.trap(64)
+@pytest.mark.behaviour("refresh-is-single-flight")
 async def test_a_credential_renewed_by_another_process_is_used_even_if_it_expires_soon(
     desk: Desk,
 ) -> None:
@@ -208,7 +208,7 @@ async def test_who_is_cancelled_commits_nothing_later(desk: Desk, auth_json: Pat
         assert await desk.storage.get("xai") == EXPIRED
 
 
-@pytest.mark.trap(65)
+@pytest.mark.behaviour("stalled-refresh-releases-its-lock")
 async def test_a_task_cancelled_while_waiting_for_the_lock_sends_no_request(
     desk: Desk, auth_json: Path
 ) -> None:
@@ -291,7 +291,7 @@ async def test_a_failure_is_shared_by_all_who_wait(desk: Desk) -> None:
     assert len(desk.server.visits) == 1
 
 
-@pytest.mark.trap(69)
+@pytest.mark.behaviour("lock-contention-waits")
 async def test_a_lock_that_stays_taken_is_reported_after_a_minute(
     desk: Desk, auth_json: Path
 ) -> None:

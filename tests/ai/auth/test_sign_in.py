@@ -81,7 +81,7 @@ async def test_a_login_that_fails_saves_nothing_and_says_nothing(
     assert await storage.list() == {}
 
 
-@pytest.mark.trap(69)
+@pytest.mark.behaviour("lock-contention-waits")
 async def test_a_damaged_store_is_set_aside_before_the_login_if_the_user_agrees(
     storage: AuthStorage, auth_json: Path, server: AuthorizationServer, http: HttpClient
 ) -> None:

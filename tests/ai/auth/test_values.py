@@ -56,7 +56,7 @@ def test_an_escaped_key_is_read_as_it_was_typed(literal: str) -> None:
 
 
 @posix
-@pytest.mark.trap(42)
+@pytest.mark.behaviour("keys-are-literal-or-explicit")
 async def test_the_value_of_a_command_is_its_output_or_none_if_it_fails(tmp_path: Path) -> None:
     commands = {
         "!echo ' key '; echo noise >&2": "key",

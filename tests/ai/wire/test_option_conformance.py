@@ -197,7 +197,7 @@ async def test_a_required_strictness_beside_a_loose_tool_is_an_error_and_nothing
     )
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 @pytest.mark.parametrize("strictness", ["prefer", "require"])
 @pytest.mark.parametrize("api", STRICT_FLAGS)
 async def test_a_strictness_that_can_be_had_is_sent(api: str, strictness: str) -> None:

@@ -140,8 +140,8 @@ def _only(query: str, catalog: SessionCatalog, cwd: Path) -> ListedSession:
     the same id in several projects, the one of this folder is used.
     """
     everywhere = catalog.in_all_directories()
-    path = cwd / expand_home(wanted)
-    exact = [each for each in everywhere if each.facts.id == wanted or each.path == path]
+    path = cwd / expand_home(query)
+    exact = [each for each in everywhere if each.facts.id == query or each.path == path]
     here = [each for each in exact if is_same_directory(each.facts.cwd, str(cwd))]
     found = here or exact or [each for each in everywhere if each.facts.id.startswith(query)]
     if not found:

@@ -48,7 +48,7 @@ class HostedControl:
     ) -> Cancelled:
         """Begin a new session; ``setup`` is given it before anything is said there."""
         self._core.agent.require_idle()
-        done = await self._parts.sessions.new(parent_session)
+        done = await self._session.sessions.new(parent_session)
         if setup is not None and not done.cancelled:
             await maybe_await(setup(self._core.log))
         return Cancelled(cancelled=done.cancelled)
@@ -63,13 +63,13 @@ class HostedControl:
     async def switch_session(self, path: Path | str) -> Cancelled:
         """Go on with the session of a file."""
         self._core.agent.require_idle()
-        done = await self._parts.sessions.switch(Path(path))
+        done = await self._session.sessions.switch(Path(path))
         return Cancelled(cancelled=done.cancelled)
 
     async def navigate_tree(self, entry_id: str, **how: Unpack[TreeOptions]) -> Any:
         """Go on after another entry of this session."""
         self._core.agent.require_idle()
-        return await self._parts.tree.go_to(
+        return await self._session.tree.go_to(
             entry_id,
             summarize=how.get("summarize", False),
             instructions=how.get("custom_instructions", ""),
@@ -99,8 +99,8 @@ class HostedControl:
     async def open_replica(self, header: Json, remote: Remote) -> Replica | None:
         """Show a session that runs elsewhere; ``None`` if an extension wants to stay here."""
         self._core.agent.require_idle()
-        elsewhere = RemoteSession(remote)
-        if not await self._parts.sessions.show(header, elsewhere):
+        session = RemoteSession(remote)
+        if not await self._session.sessions.show(header, session):
             return None
         return ReplicaFollower(self._core, session)
 

@@ -237,8 +237,8 @@ def discover_models(
             report=machine.report,
         )
 
-    own = OwnModels(host, made)
-    return ModelRegistry(made(own.custom), offline=host.offline, reload=own.bring)
+    own = OwnModels(machine, made)
+    return ModelRegistry(made(own.custom), offline=machine.offline, reload=own.bring)
 
 
 def credential_store(machine: Machine) -> AuthStorage:

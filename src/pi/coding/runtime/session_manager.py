@@ -120,8 +120,8 @@ class SessionManager:
         agent_dir: Path | str | None = None,
     ) -> Listed:
         """The sessions of a working directory, the one that was used last first."""
-        shelf = _shelf(cwd, session_dir, agent_dir)
-        return _catalog(shelf, agent_dir).in_directory(shelf.cwd)
+        location = _location(cwd, session_dir, agent_dir)
+        return _catalog(location, agent_dir).in_directory(location.cwd)
 
     @staticmethod
     def list_all(

@@ -34,7 +34,7 @@ def settings(server: AuthorizationServer) -> LoginSettings:
     )
 
 
-@pytest.mark.trap(71)
+@pytest.mark.behaviour("device-code-polling")
 async def test_polling_waits_first_and_slows_down_on_request(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:

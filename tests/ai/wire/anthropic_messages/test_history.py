@@ -170,7 +170,7 @@ def test_an_answer_of_which_nothing_is_left_is_not_sent() -> None:
     ]
 
 
-@pytest.mark.trap(27)
+@pytest.mark.behaviour("tool-call-ids-are-valid")
 def test_ids_that_become_equal_are_made_unique_on_call_and_result() -> None:
     messages = sent(
         user("a"), own(asks("x|1"), asks("x/1")), result("x|1", "one"), result("x/1", "two")

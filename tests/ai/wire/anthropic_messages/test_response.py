@@ -233,7 +233,7 @@ def test_a_call_that_the_limit_cut_off_is_not_a_normal_call() -> None:
     assert answered(call, because("max_tokens")).stop_reason == "length"
 
 
-@pytest.mark.trap(45)
+@pytest.mark.behaviour("anthropic-refusals-explain")
 def test_a_refusal_contains_its_reason() -> None:
     details = {"type": "refusal", "category": "cyber", "explanation": "It could do harm."}
     answer = Answer().feed(said("part"), because("refusal", stop_details=details), because(None))

@@ -75,7 +75,7 @@ def test_a_model_with_efforts_gets_no_budget() -> None:
     }
 
 
-@pytest.mark.trap(23)
+@pytest.mark.behaviour("thinking-off-is-explicit")
 def test_off_is_sent_unless_the_model_rejects_it() -> None:
     assert fields(reasoning="off") == OFF
     assert fields(model(ADAPTIVE), reasoning="off") == OFF

@@ -162,7 +162,7 @@ def test_arguments_that_are_no_json_are_reported() -> None:
 # Usage -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.trap(36)
+@pytest.mark.behaviour("usage-is-counted-once")
 def test_cached_tokens_are_counted_once_and_those_kept_for_an_hour_separately() -> None:
     counts = {
         "inputTokens": 10,

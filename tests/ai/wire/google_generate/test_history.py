@@ -111,7 +111,7 @@ def test_a_call_without_a_name_is_dropped_with_its_result() -> None:
     assert parts(NEW, ASK, nameless, result("c1")) == [[{"text": "ask"}], [{"text": "t"}]]
 
 
-@pytest.mark.trap(31, 57)
+@pytest.mark.behaviour("calls-and-results-are-paired", "gemini-tool-results")
 def test_results_of_a_batch_share_a_content_and_separate_errors_from_outputs() -> None:
     batch = foreign(peek("c1"), peek("c2"), peek("c3"))
 

@@ -54,7 +54,7 @@ def test_parallel_calls_never_mix_their_arguments() -> None:
     assert answer.message.stop_reason == "toolUse"
 
 
-@pytest.mark.trap(28)
+@pytest.mark.behaviour("tool-deltas-join-by-index")
 def test_calls_without_an_index_are_separated_by_id_and_else_continue_the_last() -> None:
     answer = joined(
         call('{"path":', index=None, id="c1", name="peek"),

@@ -24,7 +24,7 @@ def test_flags_of_the_model_are_read_and_unknown_or_null_ones_ignored() -> None:
     )
 
 
-@pytest.mark.trap(21)
+@pytest.mark.behaviour("strict-schemas-only-where-accepted")
 def test_a_server_with_strict_mode_learns_which_tools_are_not_strict() -> None:
     compat = read_compat(model({"supportsStrictMode": True}))
 
